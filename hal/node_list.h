@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hal/result.h"
+
+namespace hal {
+
+/// An ordered list of node names, kept as ranges: "n[0-99999]" costs one entry. Order and
+/// duplicates are those of the expression (a resource manager's node index is a position in it).
+class NodeList {
+ public:
+  /// Names that share prefix, suffix and width: prefix + zero-padded number + suffix. A name
+  /// without a number is a range with `numbered` false and one member.
+  struct Range {
+    std::string prefix;
+    std::uint64_t first = 0;
+    std::uint64_t last = 0;  ///< inclusive
+    unsigned width = 0;      ///< digits at least; 1 for unpadded numbers
+    bool numbered = false;
+    std::string suffix;
+
+    [[nodiscard]] std::uint64_t count() const noexcept { return numbered ? last - first + 1 : 1; }
+    [[nodiscard]] bool operator==(const Range&) const = default;
+  };
+
+  /// Bounds that keep a hostile expression from eating the machine.
+  struct Limits {
+    std::size_t max_text = std::size_t{4} << 20;   ///< bytes of the expression
+    std::size_t max_nodes = std::size_t{1} << 20;  ///< names after expansion
+    std::size_t max_name = 255;                    ///< bytes of one name
+  };
+
+  NodeList() = default;
+
+  /// Parses SLURM's host list expressions: "a,b2", "n[1-4,07]", several brackets "r[1-2]n[0-3]",
+  /// suffixes "n[1-3]-ib[0-1]", brackets in brackets "n[1,[3-5]]". Items are separated by commas
+  /// or blanks; empty items are skipped. The last bracket runs fastest.
+  /// @return invalid_argument: unbalanced bracket, backward or non-numeric range, control
+  /// character, empty list; exhausted: a limit is passed. The detail gives the offset.
+  [[nodiscard]] static Result<NodeList> parse(std::string_view text, const Limits& limits);
+  [[nodiscard]] static Result<NodeList> parse(std::string_view text) {
+    return parse(text, Limits{});
+  }
+
+  /// A list of the given names in their order; neighbours that continue a range are merged.
+  [[nodiscard]] static NodeList from_names(std::span<const std::string> names);
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+
+  /// Name at `index` (from 0), which must be below size().
+  [[nodiscard]] std::string at(std::size_t index) const;
+
+  /// Position of the first `name`, or nothing.
+  [[nodiscard]] std::optional<std::size_t> index_of(std::string_view name) const;
+
+  [[nodiscard]] std::vector<std::string> expand() const;
+
+  /// The shortest ranged form that keeps the order: "n[1-3,7],x".
+  [[nodiscard]] std::string ranged() const;
+
+  [[nodiscard]] std::span<const Range> ranges() const noexcept { return ranges_; }
+
+ private:
+  std::vector<Range> ranges_;
+  std::vector<std::size_t> starts_;  ///< index of the first name of each range
+  std::size_t size_ = 0;
+};
+
+}  // namespace hal
