@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash disable=SC2034
 # Sourced by quickstart and check: makes sure that Debian packages are there.
 
 build_packages="g++ cmake ninja-build pkgconf libexpected-dev libfmt-dev libcli11-dev

@@ -48,7 +48,8 @@ endif()
 
 function(hal_target_defaults target)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
-  target_link_libraries(${target} PRIVATE hal_warnings hal_sanitizers)
+  target_link_libraries(${target} PRIVATE
+    $<BUILD_INTERFACE:hal_warnings> $<BUILD_INTERFACE:hal_sanitizers>)
 endfunction()
 
 function(hal_add_backend name)
