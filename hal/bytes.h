@@ -55,7 +55,12 @@ class ByteWriter {
 
 /// CRC-32C (Castagnoli, reflected, initial and final value all ones) of `bytes`; pass an earlier
 /// result as `seed` to continue. crc32c("123456789") is 0xe3069283.
-[[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t seed = 0);
+[[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes,
+                                   std::uint32_t seed = 0) noexcept;
+
+/// The same by tables alone: what `crc32c` is on processors without an instruction for it.
+[[nodiscard]] std::uint32_t crc32c_portable(std::span<const std::byte> bytes,
+                                            std::uint32_t seed = 0) noexcept;
 
 /// The characters of `text` as bytes, without a copy.
 [[nodiscard]] inline std::span<const std::byte> as_bytes(std::string_view text) {

@@ -60,8 +60,10 @@ class Config {
   [[nodiscard]] static Result<Config> parse(std::string_view text, std::string_view name);
 
   /// Reads a file by descriptor. It must be a regular file owned by root or the effective user and
-  /// writable by its owner only. A missing file is an empty configuration.
-  /// @return no_permission: other owner or mode; invalid_argument: as `parse`.
+  /// writable by its owner only; a link in its place is refused. A missing file is an empty
+  /// configuration.
+  /// @return no_permission: a link, other owner or mode; invalid_argument: not a regular file, or
+  /// as `parse`.
   [[nodiscard]] static Result<Config> load(const std::string& path);
 
   /// The section for `plugin_type`; an empty one when the file has none.

@@ -41,16 +41,19 @@ class NodeList {
   NodeList() = default;
 
   /// Parses SLURM's host list expressions: "a,b2", "n[1-4,07]", several brackets "r[1-2]n[0-3]",
-  /// suffixes "n[1-3]-ib[0-1]", brackets in brackets "n[1,[3-5]]". Items are separated by commas
-  /// or blanks; empty items are skipped. The last bracket runs fastest.
-  /// @return invalid_argument: unbalanced bracket, backward or non-numeric range, control
-  /// character, empty list; exhausted: a limit is passed. The detail gives the offset.
+  /// suffixes "n[1-3]-ib[0-1]", brackets in brackets "n[1,[3-5]]". Items are separated by commas,
+  /// blanks or tabs; empty items are skipped, in brackets too. The last bracket runs fastest. The
+  /// first number of a range sets the padding: "n[08-11]" is n08 to n11, "n[8-11]" n8 to n11.
+  /// @return invalid_argument: unbalanced or empty bracket, backward or non-numeric range, number
+  /// of more than 19 digits, control character, empty list; exhausted: a limit is passed, before
+  /// memory is spent. The detail gives the offset.
   [[nodiscard]] static Result<NodeList> parse(std::string_view text, const Limits& limits);
   [[nodiscard]] static Result<NodeList> parse(std::string_view text) {
     return parse(text, Limits{});
   }
 
-  /// A list of the given names in their order; neighbours that continue a range are merged.
+  /// A list of the given names in their order; neighbours that continue a range are merged. Names
+  /// hold no comma, blank or bracket; empty ones are skipped.
   [[nodiscard]] static NodeList from_names(std::span<const std::string> names);
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -59,19 +62,24 @@ class NodeList {
   /// Name at `index` (from 0), which must be below size().
   [[nodiscard]] std::string at(std::size_t index) const;
 
-  /// Position of the first `name`, or nothing.
+  /// Position of the first `name`, or nothing. Looks at each range once; nothing is expanded.
   [[nodiscard]] std::optional<std::size_t> index_of(std::string_view name) const;
 
   [[nodiscard]] std::vector<std::string> expand() const;
 
-  /// The shortest ranged form that keeps the order: "n[1-3,7],x".
+  /// The ranged form that keeps the order: "n[1-3,7],x". Parsing it gives the same names again.
   [[nodiscard]] std::string ranged() const;
 
   [[nodiscard]] std::span<const Range> ranges() const noexcept { return ranges_; }
 
  private:
+  class Parser;
+  class NameMerger;
+
+  void append(Range range);
+
   std::vector<Range> ranges_;
-  std::vector<std::size_t> starts_;  ///< index of the first name of each range
+  std::vector<std::size_t> starts_;  ///< first index of each range; empty for one range
   std::size_t size_ = 0;
 };
 

@@ -12,23 +12,32 @@
 
 namespace hal {
 
-/// Bytes that must survive a crash: written to a temporary file, synced, renamed, directory
-/// synced; the previous file stays as "<name>.old". The directory is opened by descriptor, links
-/// are not followed, and the file is created 0600.
+/// Bytes that must survive a crash: written to "<name>.tmp", synced, renamed, directory synced; the
+/// previous file stays as "<name>.old". At every instant `name` is the old file or the new one.
+///
+/// The directory is opened once per call and everything in it is reached through that descriptor.
+/// Links on the way to the directory are followed, because sites keep state on shared disks, but
+/// the directory must be owned by root or the effective user and writable by its owner only (or
+/// sticky, as /tmp is). Links in place of the file are refused, and so is a file of another owner
+/// or one that others can write. Files are created 0600. One writer at a time: its owner locks.
 class StateFile {
  public:
   /// `name` is a plain file name without '/'.
   StateFile(std::string directory, std::string name);
 
   /// The whole file, or nothing when it does not exist. At most `kMaxSize` bytes.
-  /// @return an errno kind when it cannot be read; corrupt: not a regular file, or too large.
+  /// @return not_found: no such directory; no_permission: unsafe directory or file; another errno
+  /// kind when it cannot be read; corrupt: a link, not a regular file, or too large.
   [[nodiscard]] Result<std::optional<std::vector<std::byte>>> read() const;
   [[nodiscard]] Result<std::optional<std::vector<std::byte>>> read_previous() const;
 
-  /// Replaces the file, all or nothing: after any failure the old one is still there.
+  /// Replaces the file, all or nothing: after any failure the old content is still there (as
+  /// "<name>.old" in the one case that only the last sync, of the directory, failed).
+  /// @return as `read`, and exhausted: no space; invalid_argument: a bad name, or too large.
   [[nodiscard]] Result<> write(std::span<const std::byte> content) const;
 
-  /// Copies the present file to "<name>.bad" so that a damaged or foreign one is not lost.
+  /// Keeps the present file as "<name>.bad" too, so that a damaged or foreign one is not lost to
+  /// the next write. No file is success.
   [[nodiscard]] Result<> keep_aside() const;
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
@@ -41,15 +50,17 @@ class StateFile {
   std::string path_;
 };
 
-/// Envelope around a payload: magic, version, length and CRC-32C, all big-endian u32.
+/// Envelope around a payload: magic, version, length of the payload and CRC-32C of all that but
+/// itself, each a big-endian u32, then the payload, which is below 4 GiB.
 [[nodiscard]] std::vector<std::byte> seal(std::uint32_t magic, std::uint32_t version,
                                           std::span<const std::byte> payload);
 
-/// The payload of an envelope of that magic; `version` receives its version.
 struct Unsealed {
   std::uint32_t version;
   std::span<const std::byte> payload;  ///< view into the input
 };
+
+/// The payload of an envelope of that magic.
 /// @return corrupt: short, long, wrong magic, wrong checksum.
 [[nodiscard]] Result<Unsealed> unseal(std::uint32_t magic, std::span<const std::byte> sealed);
 

@@ -45,13 +45,17 @@ class StepLayout {
   /// True when only the first `task_count mod node_count` nodes have one task more.
   [[nodiscard]] bool balanced() const noexcept { return counts_.empty(); }
 
-  /// Rank of task `local_id` of node `node_index`; both must exist.
+  /// Rank of task `local_id` of node `node_index`; both must exist. Constant time, except that an
+  /// unbalanced cyclic layout looks at each node once.
   [[nodiscard]] std::uint32_t rank_of(std::uint32_t node_index, std::uint32_t local_id) const;
 
-  /// The place of a rank below task_count().
+  /// The place of a rank below task_count(). Constant time when balanced, a binary search for an
+  /// unbalanced block layout, nodes x log(tasks) for an unbalanced cyclic one.
   [[nodiscard]] TaskPlace place_of(std::uint32_t rank) const;
 
  private:
+  void place_in_rounds(TaskPlace& place) const;
+
   NodeList nodes_;
   std::uint32_t task_count_ = 0;
   std::uint32_t max_tasks_ = 0;

@@ -41,33 +41,6 @@ class VendorFn<R(Args...)> : public VendorSymbol {
   }
 };
 
-/// An opened shared library; closed by the destructor.
-class VendorLibrary {
- public:
-  VendorLibrary() = default;
-
-  /// Opens `path` with RTLD_NOW | RTLD_LOCAL. An absolute path must be a regular file that only
-  /// root or the effective user can write; a plain file name is left to the system's search path.
-  /// The environment is never asked.
-  /// @return no_device: absent or not loadable, with the loader's reason; no_permission: unsafe
-  /// file.
-  [[nodiscard]] static Result<VendorLibrary> open(const std::string& path);
-
-  /// Fills every symbol, all or nothing.
-  /// @return no_device: lists every missing symbol.
-  [[nodiscard]] Result<> resolve(std::initializer_list<VendorSymbol*> symbols) const;
-
-  [[nodiscard]] bool is_open() const noexcept { return handle_ != nullptr; }
-  [[nodiscard]] const std::string& path() const noexcept { return path_; }
-
- private:
-  struct Closer {
-    void operator()(void* handle) const noexcept;
-  };
-  std::unique_ptr<void, Closer> handle_;
-  std::string path_;
-};
-
 /// Owner of a vendor's or the kernel's handle. Traits: `using Type`, `static Type invalid()`,
 /// `static void close(Type) noexcept`.
 template <class Traits>
@@ -108,5 +81,37 @@ struct FileDescriptorTraits {
 
 /// Owner of a file descriptor.
 using UniqueFd = UniqueHandle<FileDescriptorTraits>;
+
+/// An opened shared library; closed by the destructor.
+class VendorLibrary {
+ public:
+  VendorLibrary() = default;
+
+  /// Opens `path` with RTLD_NOW | RTLD_LOCAL. An absolute path must lead (through links or not) to
+  /// a regular file that is owned by root or the effective user and writable by its owner only; a
+  /// plain file name is left to the loader's search path. No environment variable is read here.
+  ///
+  /// What was checked is what is loaded: when nobody else can rename anything on the resolved path,
+  /// that path is given to the loader, so that $ORIGIN and debuggers work; otherwise the checked
+  /// file is loaded through its descriptor.
+  /// @return no_device: absent or not loadable, with the loader's reason; no_permission: unsafe
+  /// file; invalid_argument: neither an absolute path nor a plain file name.
+  [[nodiscard]] static Result<VendorLibrary> open(const std::string& path);
+
+  /// Fills every symbol, all or nothing.
+  /// @return no_device: lists every missing symbol.
+  [[nodiscard]] Result<> resolve(std::initializer_list<VendorSymbol*> symbols) const;
+
+  [[nodiscard]] bool is_open() const noexcept { return handle_ != nullptr; }
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+ private:
+  struct Closer {
+    void operator()(void* handle) const noexcept;
+  };
+  UniqueFd file_;  ///< open as long as the loader knows the library by this descriptor's name
+  std::unique_ptr<void, Closer> handle_;
+  std::string path_;
+};
 
 }  // namespace hal
