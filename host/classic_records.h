@@ -45,7 +45,7 @@ class ClassicBuf {
   /// A received message to unpack from.
   explicit ClassicBuf(std::span<const std::byte> content);
 
-  ClassicBuf(ClassicBuf&&) noexcept = default;
+  ClassicBuf(ClassicBuf&& other) noexcept;
   ClassicBuf& operator=(ClassicBuf&& other) noexcept;
   ~ClassicBuf();
 

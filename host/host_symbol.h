@@ -9,7 +9,7 @@
 namespace hal::host {
 
 /// The block that this program exports to its plugins as data symbol `backplane_host`.
-[[nodiscard]] backplane_host& exported_block() noexcept;
+[[nodiscard]] struct backplane_host& exported_block() noexcept;
 
 /// Copies the text into storage that lives as long as the process and publishes it. Call these
 /// while the process has one thread: before plugins are opened, or in a child right after fork.

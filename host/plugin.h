@@ -10,29 +10,11 @@
 #include <vector>
 
 #include "hal/result.h"
-#include "hal/vendor_library.h"
 #include "host/families.h"
+#include "host/safe_path.h"
 #include "host/trace.h"
 
 namespace hal::host {
-
-/// A directory whose whole path only root and the effective user can change, held open.
-struct SafeDirectory {
-  std::string path;  ///< absolute, free of links
-  UniqueFd fd;
-};
-
-/// Opens a directory step by step from the root: each one on the way belongs to root or the
-/// effective user and is not writable by group or others (on the way, but not at its end, a sticky
-/// directory of root's passes, because nobody can replace others' entries there). Links are
-/// followed only where the directory that holds them passed.
-/// @return not_found; no_permission: names the component, its owner and mode, and the cure.
-[[nodiscard]] Result<SafeDirectory> open_safe_directory(std::string_view path);
-
-/// A regular file under the same rules; never a link. The descriptor is open for reading.
-/// @return not_found; no_permission.
-[[nodiscard]] Result<UniqueFd> open_safe_file(const SafeDirectory& directory,
-                                              const std::string& name);
 
 /// The directories of a PluginDir value in their order.
 class PluginPath {
