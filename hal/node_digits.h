@@ -34,6 +34,33 @@ inline constexpr std::size_t kMaxDigits = 19;
   return digits;
 }
 
+/// Where a run of digits is in a name; size 0 when there is none that fits a number.
+struct DigitRun {
+  std::size_t start = 0;
+  std::size_t size = 0;
+};
+
+[[nodiscard]] constexpr DigitRun last_run(std::string_view name) noexcept {
+  std::size_t end = name.size();
+  while (end > 0 && !is_digit(name[end - 1])) --end;
+  std::size_t start = end;
+  while (start > 0 && is_digit(name[start - 1])) --start;
+  if (end - start > kMaxDigits) return {};
+  return {start, end - start};
+}
+
+/// The 1 to kMaxDigits digits that `name` has between `prefix` and `suffix`; empty: another name.
+[[nodiscard]] constexpr std::string_view between(std::string_view name, std::string_view prefix,
+                                                 std::string_view suffix) noexcept {
+  const std::size_t fixed = prefix.size() + suffix.size();
+  if (name.size() <= fixed || name.size() - fixed > kMaxDigits || !name.starts_with(prefix) ||
+      !name.ends_with(suffix)) {
+    return {};
+  }
+  const std::string_view digits = name.substr(prefix.size(), name.size() - fixed);
+  return std::ranges::all_of(digits, is_digit) ? digits : std::string_view();
+}
+
 /// Appends `number` with at least `width` (at most kMaxDigits) digits.
 inline void append_number(std::string& text, std::uint64_t number, unsigned width) {
   std::array<char, 20> digits;

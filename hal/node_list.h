@@ -18,17 +18,46 @@ namespace hal {
 class NodeList {
  public:
   /// Names that share prefix, suffix and width: prefix + zero-padded number + suffix. A name
-  /// without a number is a range with `numbered` false and one member.
+  /// without a number is a range with `numbered` false and one member, the prefix. The texts are
+  /// views into the list.
   struct Range {
-    std::string prefix;
+    std::string_view prefix;
     std::uint64_t first = 0;
     std::uint64_t last = 0;  ///< inclusive
     unsigned width = 0;      ///< digits at least; 1 for unpadded numbers
     bool numbered = false;
-    std::string suffix;
+    std::string_view suffix;
 
-    [[nodiscard]] std::uint64_t count() const noexcept { return numbered ? last - first + 1 : 1; }
+    [[nodiscard]] std::uint64_t count() const noexcept { return last - first + 1; }
     [[nodiscard]] bool operator==(const Range&) const = default;
+  };
+
+  /// The ranges of a list in order; made on the fly, so elements are values.
+  class Ranges {
+   public:
+    class Iterator {
+     public:
+      Iterator(const NodeList& list, std::size_t at) : list_(&list), at_(at) {}
+      [[nodiscard]] Range operator*() const { return list_->range(at_); }
+      Iterator& operator++() {
+        ++at_;
+        return *this;
+      }
+      [[nodiscard]] bool operator==(const Iterator&) const = default;
+
+     private:
+      const NodeList* list_;
+      std::size_t at_;
+    };
+
+    explicit Ranges(const NodeList& list) : list_(&list) {}
+    [[nodiscard]] Iterator begin() const { return {*list_, 0}; }
+    [[nodiscard]] Iterator end() const { return {*list_, size()}; }
+    [[nodiscard]] std::size_t size() const noexcept { return list_->runs_.size(); }
+    [[nodiscard]] Range operator[](std::size_t at) const { return list_->range(at); }
+
+   private:
+    const NodeList* list_;
   };
 
   /// Bounds that keep a hostile expression from eating the machine.
@@ -70,16 +99,36 @@ class NodeList {
   /// The ranged form that keeps the order: "n[1-3,7],x". Parsing it gives the same names again.
   [[nodiscard]] std::string ranged() const;
 
-  [[nodiscard]] std::span<const Range> ranges() const noexcept { return ranges_; }
+  [[nodiscard]] Ranges ranges() const noexcept { return Ranges(*this); }
 
  private:
   class Parser;
   class NameMerger;
 
-  void append(Range range);
+  /// Texts of one or more runs in a row.
+  struct Family {
+    std::string prefix;
+    std::string suffix;
+  };
+  /// Consecutive numbers of one family; width 0 means a name without a number.
+  struct Run {
+    std::uint64_t first;
+    std::uint64_t last;
+    std::size_t start;  ///< index of its first name in the list
+    std::uint32_t family;
+    std::uint32_t width;
 
-  std::vector<Range> ranges_;
-  std::vector<std::size_t> starts_;  ///< first index of each range; empty for one range
+    [[nodiscard]] std::uint64_t count() const noexcept { return last - first + 1; }
+  };
+
+  [[nodiscard]] Range range(std::size_t at) const;
+  [[nodiscard]] std::uint32_t family(std::string_view prefix, std::string_view suffix);
+  [[nodiscard]] static bool continues(const Run& run, const Run& next);
+  void append(Run run);
+  void append_name(std::string& text, const Run& run, std::uint64_t number) const;
+
+  std::vector<Family> families_;
+  std::vector<Run> runs_;
   std::size_t size_ = 0;
 };
 

@@ -32,16 +32,15 @@ class NodeList::Parser {
   }
 
  private:
-  struct Span {
-    std::uint64_t first;
-    std::uint64_t last;
-    unsigned width;
+  /// What a bracket holds in all.
+  struct Totals {
+    std::uint64_t count = 0;
+    std::size_t longest = 0;  ///< digits of its longest number
   };
   struct Bracket {
     std::string_view before;  ///< the literal in front of it
-    std::vector<Span> spans;
+    std::vector<Run> numbers;
     std::uint64_t count = 0;
-    std::size_t longest = 0;  ///< digits of its longest number
   };
 
   static bool is_separator(char c) { return c == ',' || c == ' ' || c == '\t'; }
@@ -59,23 +58,40 @@ class NodeList::Parser {
     return false;
   }
 
+  /// The usual item has one bracket: its numbers go straight to the end of the list, and get
+  /// their family there. They are taken back out when a second bracket follows.
   bool item() {
-    brackets_ = 0;
+    brackets_.clear();
+    const std::size_t mark = list_.runs_.size();
+    std::string_view prefix;
+    Totals totals;
     std::size_t longest = 0;
-    while (true) {
+    for (std::size_t index = 0;; ++index) {
       const std::size_t start = at_;
       if (!skip_literal()) return false;
       const std::string_view literal = text_.substr(start, at_ - start);
       longest += literal.size();
       const bool opens = at_ < text_.size() && text_[at_] == '[';
       if (opens) {
-        Bracket& fresh = next_bracket(literal);
-        if (!bracket(fresh)) return false;
-        longest += fresh.longest;
+        if (index > 0) set_aside(mark, prefix, totals);
+        prefix = literal;
+        totals = {};
+        if (!bracket(totals)) return false;
+        longest += totals.longest;
       }
       if (longest > limits_.max_name) return exceed("bytes in a name", limits_.max_name);
-      if (!opens) return brackets_ == 0 ? plain(literal) : multiply(literal);
+      if (opens) continue;
+      if (index == 0) return plain(literal);
+      if (index == 1) return ranges(mark, prefix, literal, totals.count);
+      set_aside(mark, prefix, totals);
+      return multiply(literal);
     }
+  }
+
+  void set_aside(std::size_t mark, std::string_view before, const Totals& totals) {
+    const auto numbers = std::span(list_.runs_).subspan(mark);
+    brackets_.push_back({before, {numbers.begin(), numbers.end()}, totals.count});
+    list_.runs_.resize(mark, Run{});
   }
 
   /// Moves to the next separator, '[' or the end.
@@ -89,18 +105,8 @@ class NodeList::Parser {
     return true;
   }
 
-  Bracket& next_bracket(std::string_view before) {
-    if (brackets_ == pool_.size()) pool_.emplace_back();
-    Bracket& fresh = pool_[brackets_++];
-    fresh.before = before;
-    fresh.spans.clear();
-    fresh.count = 0;
-    fresh.longest = 0;
-    return fresh;
-  }
-
   /// A bracket in a bracket only groups: "[1,[3-5]]" is "[1,3-5]".
-  bool bracket(Bracket& into) {
+  bool bracket(Totals& totals) {
     std::size_t depth = 0;
     bool after_number = false;
     do {
@@ -116,35 +122,36 @@ class NodeList::Parser {
       } else if (c == '[') {
         ++depth;
       } else {
-        if (!span(into)) return false;
+        if (!number_range(totals)) return false;
         after_number = true;
         continue;
       }
       ++at_;
     } while (depth > 0);
-    if (into.spans.empty()) return refuse("empty bracket");
+    if (totals.count == 0) return refuse("empty bracket");
     return true;
   }
 
-  bool span(Bracket& into) {
+  bool number_range(Totals& totals) {
     std::string_view digits;
     if (!number(digits)) return false;
-    Span one{node_digits::value_of(digits), 0, node_digits::width_of(digits)};
-    one.last = one.first;
+    Run run{node_digits::value_of(digits), 0, 0, 0, node_digits::width_of(digits)};
+    run.last = run.first;
+    std::size_t longest = digits.size();
     if (at_ < text_.size() && text_[at_] == '-') {
       ++at_;
       if (!number(digits)) return false;
-      one.last = node_digits::value_of(digits);
-      if (one.last < one.first) return refuse("range runs backward");
+      run.last = node_digits::value_of(digits);
+      if (run.last < run.first) return refuse("range runs backward");
+      longest = std::max<std::size_t>(run.width, node_digits::count_digits(run.last));
     }
-    // Each count alone may be near 2^64: compare before adding.
-    if (one.last - one.first >= limits_.max_nodes - into.count) {
+    // The count of one range may be near 2^64: compare before adding.
+    if (run.last - run.first >= limits_.max_nodes - totals.count) {
       return exceed("names", limits_.max_nodes);
     }
-    into.count += one.last - one.first + 1;
-    const std::size_t longest = std::max(one.width, node_digits::count_digits(one.last));
-    into.longest = std::max(into.longest, longest);
-    into.spans.push_back(one);
+    totals.count += run.count();
+    totals.longest = std::max(totals.longest, longest);
+    list_.runs_.push_back(run);
     return true;
   }
 
@@ -162,34 +169,55 @@ class NodeList::Parser {
 
   bool plain(std::string_view name) {
     if (list_.size_ >= limits_.max_nodes) return exceed("names", limits_.max_nodes);
-    std::size_t end = name.size();
-    while (end > 0 && node_digits::is_digit(name[end - 1])) --end;
-    const std::string_view digits = name.substr(end);
-    Range range{.prefix = std::string(name), .suffix = {}};
-    if (!digits.empty() && digits.size() <= node_digits::kMaxDigits) {
-      const std::uint64_t value = node_digits::value_of(digits);
-      range = {std::string(name.substr(0, end)), value, value,
-               node_digits::width_of(digits),    true,  {}};
+    const node_digits::DigitRun run = node_digits::last_run(name);
+    if (run.size == 0 || run.start + run.size != name.size()) {
+      list_.append({0, 0, 0, list_.family(name, {}), 0});
+      return true;
     }
-    list_.append(std::move(range));
+    const std::string_view digits = name.substr(run.start);
+    const std::uint64_t value = node_digits::value_of(digits);
+    list_.append({value, value, 0, list_.family(name.substr(0, run.start), {}),
+                  node_digits::width_of(digits)});
+    return true;
+  }
+
+  /// Completes the runs from `mark` on, where `bracket` left them.
+  bool ranges(std::size_t mark, std::string_view prefix, std::string_view suffix,
+              std::uint64_t count) {
+    if (count > limits_.max_nodes - list_.size_) return exceed("names", limits_.max_nodes);
+    const std::uint32_t family = list_.family(prefix, suffix);
+    std::size_t kept = mark;
+    for (std::size_t from = mark; from < list_.runs_.size(); ++from) {
+      Run run = list_.runs_[from];
+      run.family = family;
+      run.start = list_.size_;
+      list_.size_ += run.count();
+      if (kept > 0 && continues(list_.runs_[kept - 1], run)) {
+        list_.runs_[kept - 1].last = run.last;
+      } else {
+        list_.runs_[kept++] = run;
+      }
+    }
+    list_.runs_.resize(kept, Run{});
     return true;
   }
 
   bool multiply(std::string_view after) {
     std::uint64_t total = 1;
-    for (std::size_t i = 0; i < brackets_; ++i) {
-      if (pool_[i].count > (limits_.max_nodes - list_.size_) / total) {
+    for (const Bracket& one : brackets_) {
+      if (one.count > (limits_.max_nodes - list_.size_) / total) {
         return exceed("names", limits_.max_nodes);
       }
-      total *= pool_[i].count;
+      total *= one.count;
     }
     // Brackets of one number behind the last longer one are text that follows its numbers.
-    std::size_t running = brackets_ - 1;
-    while (running > 0 && pool_[running].count == 1) --running;
+    std::size_t running = brackets_.size() - 1;
+    while (running > 0 && brackets_[running].count == 1) --running;
     std::string suffix;
-    for (std::size_t i = running + 1; i < brackets_; ++i) {
-      suffix += pool_[i].before;
-      node_digits::append_number(suffix, pool_[i].spans[0].first, pool_[i].spans[0].width);
+    for (std::size_t i = running + 1; i < brackets_.size(); ++i) {
+      suffix += brackets_[i].before;
+      const Run& only = brackets_[i].numbers.front();
+      node_digits::append_number(suffix, only.first, only.width);
     }
     suffix += after;
     std::string prefix;
@@ -199,30 +227,29 @@ class NodeList::Parser {
 
   void emit(std::size_t index, std::size_t running, std::string& prefix,
             const std::string& suffix) {
-    const std::size_t size = prefix.size();
-    const Bracket& here = pool_[index];
-    prefix += here.before;
-    for (const Span& one : here.spans) {
+    const std::size_t outer = prefix.size();
+    prefix += brackets_[index].before;
+    const std::size_t stem = prefix.size();
+    for (Run run : brackets_[index].numbers) {
       if (index == running) {
-        list_.append({prefix, one.first, one.last, one.width, true, suffix});
+        run.family = list_.family(prefix, suffix);
+        list_.append(run);
         continue;
       }
-      const std::size_t stem = prefix.size();
-      for (std::uint64_t left = one.last - one.first + 1; left > 0; --left) {
-        node_digits::append_number(prefix, one.last - left + 1, one.width);
+      for (std::uint64_t left = run.count(); left > 0; --left) {
+        node_digits::append_number(prefix, run.last - left + 1, run.width);
         emit(index + 1, running, prefix, suffix);
         prefix.resize(stem);
       }
     }
-    prefix.resize(size);
+    prefix.resize(outer);
   }
 
   std::string_view text_;
   const Limits& limits_;
   std::size_t at_ = 0;
   NodeList list_;
-  std::vector<Bracket> pool_;
-  std::size_t brackets_ = 0;  ///< of the pool, in use by the present item
+  std::vector<Bracket> brackets_;  ///< of the present item, when there are several
   Error error_{};
 };
 
