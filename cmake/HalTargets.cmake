@@ -67,19 +67,22 @@ endfunction()
 function(hal_add_plugin family minor)
   cmake_parse_arguments(arg "" "BACKEND" "" ${ARGN})
   set(target ${family}_${minor}_classic)
+  set(exports ${PROJECT_SOURCE_DIR}/plugins/classic/${family}.exports)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${exports})
+  file(STRINGS ${exports} names REGEX "^[a-z]")
+  list(JOIN names ";\n    " plugin_globals)
+  set(map ${CMAKE_CURRENT_BINARY_DIR}/${family}.map)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/plugin.map.in ${map} @ONLY)
   add_library(${target} MODULE ${PROJECT_SOURCE_DIR}/plugins/${family}_${minor}.cpp)
   hal_target_defaults(${target})
   set_target_properties(${target} PROPERTIES
-    PREFIX "" OUTPUT_NAME ${family}_${minor}
+    PREFIX "" OUTPUT_NAME ${family}_${minor} LINK_DEPENDS ${map}
     LIBRARY_OUTPUT_DIRECTORY ${BACKPLANE_CLASSIC_DIR})
-  file(STRINGS ${PROJECT_SOURCE_DIR}/plugins/classic/${family}.exports names REGEX "^[a-z]")
-  list(TRANSFORM names REPLACE "(.+)" "    \\1;")
-  list(JOIN names "\n" plugin_globals)
-  set(map ${CMAKE_CURRENT_BINARY_DIR}/${family}.map)
-  configure_file(${PROJECT_SOURCE_DIR}/cmake/plugin.map.in ${map} @ONLY)
   target_link_libraries(${target} PRIVATE
     hal_classic_${family} hal_backend_${arg_BACKEND} hal_core)
-  target_link_options(${target} PRIVATE -Wl,--version-script=${map} -Wl,-z,now -Wl,-z,relro
+  # -Bsymbolic: a plugin's own names are never taken from the program that opens it.
+  target_link_options(${target} PRIVATE -Wl,--version-script=${map} -Wl,-Bsymbolic
+    -Wl,-z,now -Wl,-z,relro -Wl,-O1 -Wl,--hash-style=gnu -Wl,--gc-sections -Wl,--as-needed
     $<$<NOT:$<BOOL:${BACKPLANE_SANITIZE}>>:-Wl,--no-undefined>)
   install(TARGETS ${target} DESTINATION ${CMAKE_INSTALL_LIBDIR}/backplane/classic)
 endfunction()
