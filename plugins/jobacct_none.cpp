@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backends/linux/none.h"
+#include "plugins/binding.h"
+
+const char plugin_type[] = "jobacct/none";
+const char plugin_name[] = "No job accounting";
+const std::uint32_t plugin_version = 100;
+
+const hal::BackendDescriptor& hal::plugin::bound_backend() noexcept {
+  return hal::linux_host::none_backend;
+}
