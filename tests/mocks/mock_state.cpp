@@ -161,6 +161,12 @@ int Mapping::reopen(bool close_on_exec) const {
   return fd.release();
 }
 
+int Mapping::open_or_share() const {
+  const int fd = reopen();
+  if (fd >= 0 || !is_mine(fd_)) return fd;
+  return ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
+}
+
 bool Mapping::is_mine(int fd) const {
   struct stat status {};
   if (::fstat(fd, &status) != 0) return false;

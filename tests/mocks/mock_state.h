@@ -84,6 +84,10 @@ class Mapping {
   /// A new open file description of the state file, close-on-exec. @return -1 with errno.
   [[nodiscard]] int reopen(bool close_on_exec = true) const;
 
+  /// As `reopen`, but also for a user who may not see the file any more: the description of the
+  /// mapping itself then, which no lock byte is ever tied to.
+  [[nodiscard]] int open_or_share() const;
+
   /// True if `fd` is open on this file. On false, errno: EBADF closed, ENOTTY another file.
   [[nodiscard]] bool is_mine(int fd) const;
 

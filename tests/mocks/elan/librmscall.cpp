@@ -23,7 +23,7 @@ std::atomic<ino_t> control_inode{0};
 
 int open_control(const Mapping& mapping) {
   struct stat status {};
-  int fd = mapping.reopen();
+  const int fd = mapping.open_or_share();
   if (fd < 0) return EBADF;
   if (::fstat(fd, &status) != 0) return errno;
   control_inode = status.st_ino;
