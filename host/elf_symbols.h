@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hal/result.h"
@@ -26,7 +27,7 @@ struct ElfSymbol {
 /// What the dynamic linker would read of a shared object, read without running it.
 class ElfSymbols {
  public:
-  static constexpr std::size_t kMaxFile = std::size_t{1} << 30;
+  static constexpr std::size_t kMaxFile = std::size_t{256} << 20;
   static constexpr std::size_t kMaxSymbols = std::size_t{1} << 20;
 
   /// Decodes the bytes of a whole file: 64-bit ELF of this machine's byte order and kind. Every
@@ -34,7 +35,7 @@ class ElfSymbols {
   /// @return corrupt: names the part that does not decode; unsupported: other class or machine.
   [[nodiscard]] static Result<ElfSymbols> parse(std::span<const std::byte> file);
 
-  /// Maps and decodes the file behind an open descriptor.
+  /// Reads and decodes the file behind an open descriptor.
   [[nodiscard]] static Result<ElfSymbols> read(int fd);
 
   [[nodiscard]] const std::vector<ElfSymbol>& symbols() const noexcept { return symbols_; }

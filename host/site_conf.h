@@ -12,6 +12,9 @@
 
 namespace hal::host {
 
+/// Where a site keeps its slurm.conf-style file for this command.
+inline constexpr const char* kDefaultSiteConf = "/etc/backplane/backplane.conf";
+
 /// The keys of a slurm.conf-style file that a step needs. Empty strings mean "not given"; the
 /// accessors answer the default then.
 class SiteConf {
@@ -29,6 +32,10 @@ class SiteConf {
   /// owner only.
   /// @return not_found; no_permission: other owner or mode; invalid_argument: as `parse`.
   [[nodiscard]] static Result<SiteConf> load(const std::string& path);
+
+  /// What a command uses: the file `named` if not empty, else kDefaultSiteConf if it exists, else
+  /// the defaults. @return as `load`.
+  [[nodiscard]] static Result<SiteConf> load_for_command(const std::string& named);
 
   /// The whole type of a family: "switch/elan".
   [[nodiscard]] const std::string& type_of(Family family) const noexcept;

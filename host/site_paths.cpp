@@ -71,6 +71,13 @@ Result<SiteConf> SiteConf::load(const std::string& path) {
   return parse(*text, path);
 }
 
+Result<SiteConf> SiteConf::load_for_command(const std::string& named) {
+  if (!named.empty()) return load(named);
+  auto conf = load(kDefaultSiteConf);
+  if (!conf && conf.error().kind == Errc::not_found) return SiteConf();
+  return conf;
+}
+
 std::string executable_directory() {
   std::array<char, PATH_MAX> path{};
   const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
