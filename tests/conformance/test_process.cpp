@@ -13,6 +13,7 @@
 #include <fstream>
 #include <linux/sched.h>
 #include <memory>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string>
@@ -98,11 +99,9 @@ std::int64_t Channel::receive() const {
 }
 
 void park() {
-  char byte = 0;
-  ssize_t got = 0;
-  do {
-    got = ::read(Lifeline::get().read_end(), &byte, 1);
-  } while (got < 0 && errno == EINTR);
+  // Not read: thread sanitizers put off signal handlers there.
+  pollfd entry{.fd = Lifeline::get().read_end(), .events = POLLIN, .revents = 0};
+  while (::poll(&entry, 1, -1) < 0 && errno == EINTR) continue;
   ::_exit(0);
 }
 
