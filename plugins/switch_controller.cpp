@@ -86,7 +86,9 @@ Result<> SwitchService::load(const std::optional<std::string>& directory) {
   LiveSteps live;
   for (const auto& grant : held) live.add(grant->credential);
   for (const JobInfo* handle : handles) live.add(handle->value.credential);
-  if (auto loaded = load_state(directory, live.list()); !loaded) {
+  auto role = controller();
+  if (!role) return propagate(std::move(role));
+  if (auto loaded = (*role)->load(directory, live.list()); !loaded) {
     for (JobInfo* handle : handles) note_candidate(handle);
     return loaded;
   }
@@ -103,25 +105,6 @@ void SwitchService::own(JobInfo* handle) {
   if (!handle->value.credential.built()) return;
   handle->value.grant = ledger_.add(handle->value.credential);
   ++handle->value.grant->owners;
-}
-
-/// A damaged file is rebuilt from the live steps, because hosts end when this call fails; sites
-/// that would rather stop set `strict_state`. Source: call order sheet 5.1 (d).
-Result<> SwitchService::load_state(const std::optional<std::string>& directory,
-                                   std::span<const Credential* const> live) {
-  auto role = controller();
-  if (!role) return propagate(std::move(role));
-  auto loaded = (*role)->load(directory, live);
-  if (loaded || loaded.error().kind != Errc::corrupt || !directory) return loaded;
-  const auto strict = config().get_flag("strict_state", false);
-  if (!strict) return propagate(Result<bool>(strict));
-  if (*strict) return loaded;
-  host().log(LogLevel::warning, "switch state in " + *directory + " is damaged (" +
-                                    loaded.error().detail + "): rebuilt from " +
-                                    std::to_string(live.size()) + " live steps");
-  if (auto rebuilt = (*role)->load(std::nullopt, live); !rebuilt) return rebuilt;
-  if (auto saved = (*role)->save(*directory); !saved) return saved;
-  return (*role)->load(directory, live);
 }
 
 Result<> SwitchService::save(const std::string& directory) {

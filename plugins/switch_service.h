@@ -129,8 +129,6 @@ class SwitchService final : public Service {
   void drop_candidate(JobInfo* handle);
   std::vector<JobInfo*> take_candidates();
   [[nodiscard]] Result<> load(const std::optional<std::string>& directory);
-  [[nodiscard]] Result<> load_state(const std::optional<std::string>& directory,
-                                    std::span<const Credential* const> live);
   [[nodiscard]] Result<> finish_restore();
   [[nodiscard]] Result<> release(Grant& grant);
 

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Input of the layering test: never compiled.
+#include "plugins/guard.h"
+#include "backends/elan/backend.h"
