@@ -26,7 +26,8 @@ DigitRun continued_run(std::string_view name, std::string_view next) {
   }
   std::string expected(name.substr(start, end - start));
   std::size_t size = expected.size();
-  if (!increment(expected, 0, size) || next.substr(start, size) != expected) return {};
+  if (!increment(expected, 0, size) || size != end - start + grown) return {};
+  if (next.substr(start, size) != expected) return {};
   return {start, end - start};
 }
 
@@ -40,26 +41,30 @@ class NodeList::NameMerger {
 
   void add(std::string_view name) {
     if (name.empty()) return;
-    if (has_expected_ && name == expected_) {
+    if (!is_expected(name) && single_) {
+      const DigitRun other = continued_run(single_name_, name);
+      if (other.size > 0) {
+        // The last run is one name and counts on in another place than its last digits.
+        list_.size_ -= 1;
+        list_.runs_.pop_back();
+        start_run(single_name_, other);
+      }
+    }
+    if (is_expected(name)) {
       ++list_.runs_.back().last;
       ++list_.size_;
       single_ = false;
       has_expected_ = increment(expected_, digits_.start, digits_.size);
-      return;
-    }
-    const DigitRun other = single_ ? continued_run(single_name_, name) : DigitRun{};
-    if (other.size > 0) {
-      // The last run is one name and counts on in another place than its last digits.
-      list_.size_ -= 1;
-      list_.runs_.pop_back();
-      start_run(single_name_, other);
-      add(name);
     } else {
       start_run(name, node_digits::last_run(name));
     }
   }
 
  private:
+  [[nodiscard]] bool is_expected(std::string_view name) const {
+    return has_expected_ && name == expected_;
+  }
+
   void start_run(std::string_view name, DigitRun digits) {
     const std::string_view number = name.substr(digits.start, digits.size);
     Run run{0, 0, 0, 0, 0};

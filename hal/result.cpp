@@ -67,6 +67,7 @@ Errc kind_of_errno(int error_number) noexcept {
       return Errc::no_device;
     case EAGAIN:
     case ENOSPC:
+    case EFBIG:
     case EMFILE:
     case ENFILE:
     case EDQUOT:

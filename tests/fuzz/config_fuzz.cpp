@@ -9,13 +9,13 @@ using hal::fuzz::require;
 
 namespace {
 
-/// The sections as text again. A value may hold '#' only where it is no comment, so it survives.
+/// The sections as text again. A value that begins with a comment sign had no blank before it.
 std::string written(const Config& config) {
   std::string text;
   for (const auto& [type, section] : config.sections()) {
     text += "[" + type + "]\n";
     for (const auto& [key, value] : section.options()) {
-      text.append(key).append(" =").append(value.empty() ? "" : " ").append(value).append("\n");
+      text.append(key).append("=").append(value).append("\n");
     }
   }
   return text;

@@ -181,6 +181,12 @@ TEST(NodeListFromNames, KeepsWhatDoesNotMerge) {
   EXPECT_EQ(ranged({"", "a", ""}), "a");
 }
 
+TEST(NodeListFromNames, NextNumberWithALongerTail) {
+  EXPECT_EQ(ranged({"m1", "m2-"}), "m1,m2-");
+  EXPECT_EQ(ranged({"m9x1", "m10x1"}), "m[9-10]x1");
+  EXPECT_EQ(ranged({"m9x1", "m10x"}), "m9x1,m10x");
+}
+
 TEST(NodeListFromNames, ExpandsToTheSameNames) {
   const Names names{"n1-ib0", "n2-ib0", "n2-ib1", "n3", "n4", "n004", "n5", "login", "9", "10"};
 
