@@ -82,8 +82,10 @@ function(hal_add_plugin family minor)
     hal_classic_${family} hal_backend_${arg_BACKEND} hal_core)
   # -Bsymbolic: a plugin's own names are never taken from the program that opens it.
   target_link_options(${target} PRIVATE -Wl,--version-script=${map} -Wl,-Bsymbolic
-    -Wl,-z,now -Wl,-z,relro -Wl,-O1 -Wl,--hash-style=gnu -Wl,--gc-sections -Wl,--as-needed
-    $<$<NOT:$<BOOL:${BACKPLANE_SANITIZE}>>:-Wl,--no-undefined>)
+    -Wl,-z,now -Wl,-z,relro -Wl,-O1 -Wl,--hash-style=gnu -Wl,--gc-sections -Wl,--as-needed)
+  if(NOT BACKPLANE_SANITIZE)  # the sanitizers' own symbols come from the program
+    target_link_options(${target} PRIVATE -Wl,--no-undefined)
+  endif()
   install(TARGETS ${target} DESTINATION ${CMAKE_INSTALL_LIBDIR}/backplane/classic)
 endfunction()
 

@@ -264,6 +264,20 @@ TEST_F(StateFileTest, LinkInPlaceOfTheTemporaryFileIsNotFollowed) {
   EXPECT_EQ(text_of(file_.read()), "x");
 }
 
+TEST_F(StateFileTest, UnreadableFileIsAnErrorAndStays) {
+  dir_.put("elan_state", "precious", 0);
+  ASSERT_EQ(::chmod(dir_.path().c_str(), 0755), 0);
+
+  const int status = in_child([&] {
+    if (::geteuid() == 0 && ::setuid(65534) != 0) return 2;
+    const auto content = file_.read();
+    return !content && content.error().code == EACCES ? 0 : 1;
+  });
+
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(dir_.has("elan_state"));
+}
+
 TEST_F(StateFileTest, SomethingElseInPlaceOfTheFile) {
   std::filesystem::create_directory(file_.path());
   EXPECT_EQ(file_.read().error().kind, Errc::corrupt);
