@@ -115,6 +115,8 @@ Result<> GroupEntry::admit(ContainerId id, pid_t pid, const StepDescriptor& step
     if (kind == Errc::busy || kind == Errc::exhausted) return admitted;
     reasons += (reasons.empty() ? "" : "; ") + admitted.error().detail;
   }
+  // Another thread may have destroyed or killed the aggregate, or the process may have ended.
+  if (auto open = table_.require_open(id); !open) return open;
   const auto now = proc_.find(pid);
   if (!now || now->is_dead() || now->start_ticks != process->start_ticks) {
     return fail(Errc::not_found, ESRCH, spell(pid) + " has ended");
