@@ -149,9 +149,9 @@ struct StepFacts {
   pid_t manager_pid = 0;
   pid_t process_group = 0;
   bool batch = false;
-  std::vector<std::string> arguments;
-  std::string working_directory;
-  std::string node_name;
+  std::vector<std::string> arguments = {};
+  std::string working_directory = {};
+  std::string node_name = {};
 };
 
 /// One slurmd_job_t: a host block of exactly the layout's size, so that a plugin can tell the
@@ -220,13 +220,13 @@ struct JobRecordOffsets {
 
 struct JobFacts {
   std::uint32_t job_id = 0;
-  std::string name;       ///< cut to 255 bytes
-  std::string partition;  ///< cut to 31 bytes
+  std::string name = {};       ///< cut to 255 bytes
+  std::string partition = {};  ///< cut to 31 bytes
   bool batch = false;
   uid_t uid = 0;
   gid_t gid = 0;
   std::uint32_t state = 0;  ///< 0 pending, 1 running, 2 suspended, 3 complete, 4.. failures
-  std::string nodes;        ///< empty: NULL, as for a job that only waits
+  std::string nodes = {};   ///< empty: NULL, as for a job that only waits
   std::uint32_t task_count = 0;
   std::uint32_t time_limit = 0;
   std::uint32_t priority = 0;
@@ -235,8 +235,8 @@ struct JobFacts {
   std::time_t end_time = 0;
   std::uint16_t node_count = 0;
   std::uint32_t cpus_per_node = 1;
-  std::string account;
-  std::string network;
+  std::string account = {};
+  std::string network = {};
 };
 
 /// One struct job_record with its details and strings.
