@@ -111,6 +111,12 @@ function(hal_add_tests area)
     BACKPLANE_BIN_DIR="${BACKPLANE_BIN_DIR}" BACKPLANE_CLASSIC_DIR="${BACKPLANE_CLASSIC_DIR}"
     BACKPLANE_MOCK_DIR="${BACKPLANE_MOCK_DIR}" BACKPLANE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${area}_tests PRIVATE ${arg_LIBS} GTest::gmock GTest::gtest_main)
+  if(NOT arg_LABELS)
+    set(arg_LABELS unit)
+  endif()
+  if(arg_LABELS STREQUAL threads)  # what `check` runs under the thread sanitizer
+    add_dependencies(thread_tests ${area}_tests)
+  endif()
   gtest_discover_tests(${area}_tests TEST_PREFIX "${area}." DISCOVERY_MODE PRE_TEST
     PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 120)
 endfunction()
