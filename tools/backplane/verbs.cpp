@@ -12,6 +12,7 @@ namespace backplane {
 namespace {
 
 constexpr std::array kVerbs = {
+    Verb{"run", "run a job step through real plugins", run_main},
     Verb{"plugins", "list the plugins found, or check one file against its API", plugins_main},
 };
 

@@ -30,5 +30,6 @@ struct Verb {
 int complain(std::string_view message, int code = kExitProblem);
 
 int plugins_main(int argc, char** argv);
+int run_main(int argc, char** argv);
 
 }  // namespace backplane
