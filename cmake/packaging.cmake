@@ -11,8 +11,14 @@ install(TARGETS hal_core EXPORT BackplaneTargets
   FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/backplane)
 install(EXPORT BackplaneTargets NAMESPACE hal:: DESTINATION ${backplane_cmake_dir})
 
+# The conformance suites travel as sources: a vendor builds them with his own GoogleTest.
+set(backplane_conformance_dir ${CMAKE_INSTALL_DATADIR}/backplane/conformance/tests/conformance)
+install(DIRECTORY tests/conformance/ DESTINATION ${backplane_conformance_dir}
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.cpp" PATTERN "HalConformance.cmake"
+  PATTERN contract_test.cpp EXCLUDE)
 configure_package_config_file(cmake/BackplaneConfig.cmake.in
-  ${PROJECT_BINARY_DIR}/BackplaneConfig.cmake INSTALL_DESTINATION ${backplane_cmake_dir})
+  ${PROJECT_BINARY_DIR}/BackplaneConfig.cmake INSTALL_DESTINATION ${backplane_cmake_dir}
+  PATH_VARS backplane_conformance_dir)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/BackplaneConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/BackplaneConfig.cmake
