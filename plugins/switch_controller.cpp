@@ -112,7 +112,9 @@ Result<> SwitchService::save(const std::string& directory) {
   auto role = controller();
   if (!role) return propagate(std::move(role));
   auto saved = (*role)->save(directory);
-  if (saved) frozen_ = true;
+  if (!saved) return saved;
+  frozen_ = true;
+  collecting_ = true;  // a backup controller stands by now, and may restore again
   return saved;
 }
 

@@ -58,7 +58,13 @@ class TrackerService final : public TrackerRole {
     return role().add(record->container, pid, record->step);
   }
 
-  [[nodiscard]] Result<> wait(ContainerId id) { return role().wait_empty(id, wait_limit_); }
+  /// Success also for a container that is gone: destroy knows those from ids that never were.
+  [[nodiscard]] Result<> wait(ContainerId id) {
+    auto emptied = role().wait_empty(id, wait_limit_);
+    const bool unknown = !emptied && emptied.error().kind == Errc::not_found;
+    if (unknown && role().destroy(id)) return {};
+    return emptied;
+  }
 
   [[nodiscard]] bool has(ContainerId id, pid_t pid) {
     return id != kNoContainer && role().find(pid) == id;

@@ -44,7 +44,7 @@ HAL_EXPORT bool proctrack_p_has_pid(uint64_t id, pid_t pid);
 
 /// Kills what is left and waits until only zombies remain, at most `unkillable_step_timeout`
 /// seconds (hal.conf, default 60); then the container is destroyed, because hosts up to 21.08 never
-/// do. @return -1: EINVAL for ids 0 and 1, ETIMEDOUT when members survive.
+/// do. Again is success. @return -1: EINVAL for ids 0 and 1, ETIMEDOUT when members survive.
 HAL_EXPORT int slurm_container_plugin_wait(uint64_t id);
 HAL_EXPORT int proctrack_p_wait(uint64_t id);
 

@@ -96,7 +96,8 @@ struct SwitchPlugin : LoadedPlugin {
 
   [[nodiscard]] std::vector<std::byte> packed(switch_jobinfo_t job) const {
     TestBuffer buffer;
-    EXPECT_EQ(pack_jobinfo(job, buffer.get()), static_cast<int>(buffer.processed()));
+    const int size = pack_jobinfo(job, buffer.get());
+    EXPECT_EQ(size, static_cast<int>(buffer.processed()));
     return buffer.content();
   }
 
