@@ -13,7 +13,7 @@ namespace hal {
 
 /// The processes of a step on one node, as one object. Runs in the process that manages the step,
 /// usually as root; thread safe; usable in a child after fork. Ids 0, 1, all ones and unknown ones
-/// are refused everywhere and never reach a kill call. Clauses PA-01..PA-20.
+/// are refused everywhere and never reach a kill call. Clauses PA-01..PA-23 of docs/contract.md.
 class ProcessAggregate {
  public:
   virtual ~ProcessAggregate() = default;
@@ -22,10 +22,11 @@ class ProcessAggregate {
   [[nodiscard]] virtual Result<ContainerId> create(const StepDescriptor& step) = 0;
 
   /// Puts exactly that process and its later children in; again is success. `step` is the present
-  /// state of the record (its process_group is known by now). [PA-02]
+  /// state of the record (its process_group is known by now). [PA-02] [PA-08] [PA-09]
   /// @return invalid_argument: pid 0, negative, own, the manager's, a kernel thread, or a process
-  /// that this tracker cannot hold; no_permission: pid 1; not_found (ESRCH): no such process, a
-  /// zombie, an unknown id; busy: in another aggregate, or this one is being killed.
+  /// that this tracker cannot hold, id 0; no_permission: pid 1, a process that the caller may not
+  /// signal; not_found (ESRCH): no such process, a zombie, an unknown id; busy: in another
+  /// aggregate, or this one is being killed.
   [[nodiscard]] virtual Result<> add(ContainerId id, pid_t pid, const StepDescriptor& step) = 0;
 
   /// Signals every member once; 0 only asks whether a live (not zombie) member exists. The caller

@@ -5,8 +5,6 @@
 #include <cerrno>
 #include <csignal>
 #include <set>
-#include <sys/prctl.h>
-#include <thread>
 #include <unistd.h>
 
 namespace hal::conformance {
@@ -62,7 +60,6 @@ std::vector<pid_t> ProcessAggregateTest::members(ContainerId id) {
 
 namespace {
 
-using testing::ElementsAre;
 using testing::IsEmpty;
 using Pids = std::vector<pid_t>;
 
