@@ -26,7 +26,7 @@ class TestHost final : public Host, public Clock {
     log_.append(message).append("\n");
   }
   std::string node_name() override { return node_; }
-  Clock& clock() override { return *this; }
+  Clock& clock() override { return real_time_ ? system_clock() : static_cast<Clock&>(*this); }
   TimePoint now() override { return TimePoint(std::chrono::milliseconds(milliseconds_.load())); }
   void wait(std::chrono::milliseconds span) override { milliseconds_ += span.count(); }
 
@@ -35,6 +35,7 @@ class TestHost final : public Host, public Clock {
     return log_;
   }
   std::string node_ = "q0";
+  bool real_time_ = false;  ///< for tests that wait for processes
 
  private:
   std::mutex mutex_;
