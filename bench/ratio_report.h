@@ -14,7 +14,8 @@ namespace hal::bench {
 /// The usual table, and below it one line per subject that was measured beside a peer:
 ///   node_list.expand: ours 1.2 ms, libslurm 5.0 ms, 4.1x faster
 /// A benchmark named "<subject>/ours" is compared with each "<subject>/<peer>" of the same run.
-/// Of several repetitions the median counts.
+/// Processor time counts, because machines are shared, unless the benchmark has UseRealTime() or
+/// UseManualTime(); of several repetitions the median.
 class RatioReporter final : public benchmark::ConsoleReporter {
  public:
   RatioReporter() : ConsoleReporter(OO_Tabular) {}
@@ -26,9 +27,7 @@ class RatioReporter final : public benchmark::ConsoleReporter {
       const std::string& name = run.run_name.function_name;
       const auto slash = name.rfind('/');
       if (slash == std::string::npos || run.iterations == 0) continue;
-      auto& subject = subject_of(name.substr(0, slash));
-      subject.seconds[name.substr(slash + 1)].push_back(run.real_accumulated_time /
-                                                        static_cast<double>(run.iterations));
+      subject_of(name.substr(0, slash)).seconds[name.substr(slash + 1)].push_back(time_of(run));
     }
   }
 
@@ -48,6 +47,13 @@ class RatioReporter final : public benchmark::ConsoleReporter {
     const auto found = std::ranges::find(subjects_, name, &Subject::name);
     if (found != subjects_.end()) return *found;
     return subjects_.emplace_back(Subject{name, {}});
+  }
+
+  static double time_of(const Run& run) {
+    const bool real = run.run_name.time_type.find("_time") != std::string::npos &&
+                      run.run_name.time_type != "process_time";
+    return (real ? run.real_accumulated_time : run.cpu_accumulated_time) /
+           static_cast<double>(run.iterations);
   }
 
   static double median(std::vector<double>& values) {
