@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <link.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
 
 #include "tests/unit/hal/scratch_dir.h"
 
@@ -16,6 +18,7 @@ namespace hal {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -59,6 +62,18 @@ class VendorLibraryTest : public ::testing::Test {
     return library ? Error{} : library.error();
   }
 
+  /// Names by which the loader knows libraries.
+  static std::vector<std::string> loaded_names() {
+    std::vector<std::string> names;
+    ::dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t, void* out) {
+          static_cast<std::vector<std::string>*>(out)->emplace_back(info->dlpi_name);
+          return 0;
+        },
+        &names);
+    return names;
+  }
+
   test::ScratchDir dir_;
 };
 
@@ -100,6 +115,7 @@ TEST_F(VendorLibraryTest, ThroughALink) {
   ASSERT_TRUE(library) << library.error().detail;
   EXPECT_EQ(answer_of(*library), 1);
   EXPECT_EQ(library->path(), dir_.file("lib.so"));
+  EXPECT_THAT(loaded_names(), Contains(dir_.file("lib.so.1"))) << "$ORIGIN needs the real path";
 }
 
 TEST_F(VendorLibraryTest, AbsentLibraryIsNoDevice) {
@@ -165,6 +181,7 @@ TEST_F(VendorLibraryTest, DirectoryThatOthersCanWrite) {
 
   EXPECT_EQ(answer_of(*first), 1);
   EXPECT_EQ(answer_of(*second), 2);
+  EXPECT_THAT(loaded_names(), Not(Contains(HasSubstr(dir_.path()))));
   const auto again = VendorLibrary::open(dir_.file("a.so"));
   ASSERT_TRUE(again);
   EXPECT_EQ(answer_of(*again), 1);
