@@ -108,7 +108,9 @@ void StepManager::reap_children() {
       note_orphan(pid, status);
     }
   }
-  if (!ended.empty()) control_.send_list(MessageKind::ended, std::span<const TaskEnd>(ended));
+  if (ended.empty()) return;
+  take_reports();  // why a task failed comes before that it ended
+  control_.send_list(MessageKind::ended, std::span<const TaskEnd>(ended));
 }
 
 /// A process that was not ours at first: a task of a session that died, or one of a task's.

@@ -32,7 +32,8 @@ MessageSocket::Receive MessageSocket::receive(Message& message) {
   ssize_t size;
   do {
     size = ::recv(fd_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
-  } while (size < 0 && errno == EINTR);
+    // A peer that went away with orders unread is told by an error first; what it sent follows.
+  } while (size < 0 && (errno == EINTR || errno == ECONNRESET));
   if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Receive::nothing;
   if (size < static_cast<ssize_t>(sizeof(MessageKind))) return Receive::closed;
   std::memcpy(&message.kind, buffer_.data(), sizeof(MessageKind));
