@@ -148,24 +148,7 @@ ContainerId PgidAggregate::find(pid_t pid) {
 Result<std::vector<pid_t>> PgidAggregate::pids(ContainerId id) {
   auto groups = table_.groups(id);
   if (!groups) return propagate(std::move(groups));
-  std::vector<std::pair<pid_t, const ProcessGroup*>> seen;
-  auto scan = visit_live_members(proc_, *groups, [&](const LiveMember& member) {
-    seen.emplace_back(member.pid, &member.group);
-    return true;
-  });
-  if (!scan) return propagate(std::move(scan));
-
-  // A group that lost its number during the pass may have lent it to a stranger.
-  std::set<const ProcessGroup*> lost;
-  for (const auto& group : *groups) {
-    if (!group->holds_number()) lost.insert(group.get());
-  }
-  std::vector<pid_t> result;
-  result.reserve(seen.size());
-  for (const auto& [pid, group] : seen) {
-    if (!lost.contains(group)) result.push_back(pid);
-  }
-  return result;
+  return list_live_members(proc_, *groups);
 }
 
 Result<> PgidAggregate::wait_empty(ContainerId id, std::chrono::milliseconds limit) {

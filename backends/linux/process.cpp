@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <poll.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace hal::linux_host {
@@ -30,6 +31,13 @@ bool has_exited(const UniqueFd& pidfd) noexcept {
     ready = ::poll(&entry, 1, 0);
   } while (ready < 0 && errno == EINTR);
   return ready > 0;
+}
+
+std::optional<bool> child_runs(pid_t pid) noexcept {
+  siginfo_t info{};
+  const int options = WEXITED | WNOHANG | WNOWAIT;
+  if (::waitid(P_PID, static_cast<id_t>(pid), &info, options) != 0) return {};
+  return info.si_pid == 0;
 }
 
 int send_signal(const UniqueFd& pidfd, int signal_number) noexcept {

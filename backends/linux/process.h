@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <optional>
 #include <sys/types.h>
 
 #include "hal/vendor_library.h"
@@ -14,6 +15,10 @@ namespace hal::linux_host {
 
 /// All threads of the process have ended, whether or not its parent has reaped it.
 [[nodiscard]] bool has_exited(const UniqueFd& pidfd) noexcept;
+
+/// Whether a child of the caller still runs, without the cost of a reference; nothing when `pid` is
+/// no child.
+[[nodiscard]] std::optional<bool> child_runs(pid_t pid) noexcept;
 
 /// Sends a signal, or with 0 only checks. 0 or an errno value; ESRCH after the process was reaped.
 [[nodiscard]] int send_signal(const UniqueFd& pidfd, int signal_number) noexcept;

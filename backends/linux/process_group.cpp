@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <iterator>
+#include <set>
 #include <string>
 #include <unistd.h>
+#include <utility>
 
 #include "backends/linux/process.h"
 
@@ -74,8 +77,14 @@ int ProcessGroup::signal(int signal_number) const noexcept {
   return ::killpg(number_, signal_number) == 0 ? 0 : errno;
 }
 
-Result<> visit_live_members(const ProcFs& proc, const ProcessGroups& groups,
-                            const std::function<bool(LiveMember)>& visit) {
+namespace {
+
+/// Calls `handle(pid, group)` for each process whose group number is one of `groups`, while it
+/// answers 0; another answer is the errno to end with, or kEnough.
+constexpr int kEnough = -1;
+
+template <class Handle>
+Result<> each_candidate(const ProcFs& proc, const ProcessGroups& groups, const Handle& handle) {
   ProcessGroups present;
   std::copy_if(groups.begin(), groups.end(), std::back_inserter(present),
                [](const auto& group) { return group->holds_number(); });
@@ -87,15 +96,59 @@ Result<> visit_live_members(const ProcFs& proc, const ProcessGroups& groups,
     const auto group = std::find_if(present.begin(), present.end(),
                                     [number](const auto& one) { return one->number() == number; });
     if (group == present.end()) continue;
-    UniqueFd process = open_pidfd(pid);
-    if (!process && errno == ESRCH) continue;
-    if (!process) return fail_errno(errno, "refer to process " + std::to_string(pid));
-    if (group_of(proc, pid) != number || has_exited(process)) continue;
-    if (!(*group)->accepts(proc, pid)) continue;
-    if (!visit({pid, **group, std::move(process)})) return {};
+    const int answer = handle(pid, **group);
+    if (answer == kEnough) return {};
+    if (answer != 0) return fail_errno(answer, "refer to process " + std::to_string(pid));
   }
   if (scan.error() != 0) return fail_errno(scan.error(), "list the processes of the node");
   return {};
+}
+
+/// A reference to a live member, or an invalid one with 0 or an errno value.
+std::pair<UniqueFd, int> open_member(const ProcFs& proc, pid_t pid, const ProcessGroup& group) {
+  UniqueFd process = open_pidfd(pid);
+  if (!process) return {UniqueFd(), errno == ESRCH ? 0 : errno};
+  const bool live = group_of(proc, pid) == group.number() && !has_exited(process);
+  if (!live || !group.accepts(proc, pid)) return {UniqueFd(), 0};
+  return {std::move(process), 0};
+}
+
+}  // namespace
+
+Result<> visit_live_members(const ProcFs& proc, const ProcessGroups& groups,
+                            const std::function<bool(LiveMember)>& visit) {
+  return each_candidate(proc, groups, [&](pid_t pid, const ProcessGroup& group) {
+    auto [process, error] = open_member(proc, pid, group);
+    if (!process) return error;
+    return visit({pid, group, std::move(process)}) ? 0 : kEnough;
+  });
+}
+
+Result<std::vector<pid_t>> list_live_members(const ProcFs& proc, const ProcessGroups& groups) {
+  std::vector<std::pair<pid_t, const ProcessGroup*>> seen;
+  auto scan = each_candidate(proc, groups, [&](pid_t pid, const ProcessGroup& group) {
+    if (const auto runs = child_runs(pid)) {
+      const bool member = *runs && group_of(proc, pid) == group.number();
+      if (member && group.accepts(proc, pid)) seen.emplace_back(pid, &group);
+      return 0;
+    }
+    const auto [process, error] = open_member(proc, pid, group);
+    if (process) seen.emplace_back(pid, &group);
+    return error;
+  });
+  if (!scan) return propagate(std::move(scan));
+
+  // A group that lost its number during the pass may have lent it to a stranger.
+  std::set<const ProcessGroup*> lost;
+  for (const auto& group : groups) {
+    if (!group->holds_number()) lost.insert(group.get());
+  }
+  std::vector<pid_t> result;
+  result.reserve(seen.size());
+  for (const auto& [pid, group] : seen) {
+    if (!lost.contains(group)) result.push_back(pid);
+  }
+  return result;
 }
 
 }  // namespace hal::linux_host

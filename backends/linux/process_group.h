@@ -77,4 +77,9 @@ struct LiveMember {
 [[nodiscard]] Result<> visit_live_members(const ProcFs& proc, const ProcessGroups& groups,
                                           const std::function<bool(LiveMember)>& visit);
 
+/// The numbers of all live members, each once, the caller's too. A good deal faster than visiting.
+/// @return as visit_live_members.
+[[nodiscard]] Result<std::vector<pid_t>> list_live_members(const ProcFs& proc,
+                                                           const ProcessGroups& groups);
+
 }  // namespace hal::linux_host
