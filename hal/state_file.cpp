@@ -84,18 +84,19 @@ class Directory {
     auto file = open_file(name);
     if (!file) return propagate(std::move(file));
     if (!*file) return Content();
-    std::vector<std::byte> bytes;
+    struct stat facts {};
+    if (::fstat((*file)->get(), &facts) != 0) return fail_errno(errno, path(name));
+    if (static_cast<std::uint64_t>(facts.st_size) > StateFile::kMaxSize) return too_large(name);
+    std::vector<std::byte> bytes(static_cast<std::size_t>(facts.st_size) + 1);
     std::size_t size = 0;
     while (true) {
-      bytes.resize(size + kBlock);
-      const ssize_t got = ::read((*file)->get(), bytes.data() + size, kBlock);
+      if (size == bytes.size()) bytes.resize(size + kBlock);  // it grows as it is read
+      const ssize_t got = ::read((*file)->get(), bytes.data() + size, bytes.size() - size);
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) return fail_errno(errno, path(name));
       if (got == 0) break;
       size += static_cast<std::size_t>(got);
-      if (size > StateFile::kMaxSize) {
-        return fail(Errc::corrupt, EFBIG, path(name) + ": larger than any state file");
-      }
+      if (size > StateFile::kMaxSize) return too_large(name);
     }
     bytes.resize(size);
     return Content(std::move(bytes));
@@ -156,6 +157,10 @@ class Directory {
   static constexpr std::size_t kBlock = std::size_t{64} << 10;
 
   [[nodiscard]] std::string path(const std::string& name) const { return path_ + '/' + name; }
+
+  [[nodiscard]] Failure too_large(const std::string& name) const {
+    return fail(Errc::corrupt, EFBIG, path(name) + ": larger than any state file");
+  }
 
   UniqueFd fd_;
   std::string path_;

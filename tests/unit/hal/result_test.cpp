@@ -47,10 +47,21 @@ TEST(Propagate, KeepsTheError) {
   EXPECT_EQ(passed.error().detail, "inner");
 }
 
-TEST(ToString, EveryKindHasAName) {
-  EXPECT_EQ(to_string(Errc::invalid_argument), "invalid_argument");
-  EXPECT_EQ(to_string(Errc::timed_out), "timed_out");
-  EXPECT_EQ(to_string(Errc::internal), "internal");
+TEST(ToString, EveryKindHasItsName) {
+  const std::pair<Errc, std::string_view> names[] = {
+      {Errc::invalid_argument, "invalid_argument"},
+      {Errc::not_found, "not_found"},
+      {Errc::busy, "busy"},
+      {Errc::no_permission, "no_permission"},
+      {Errc::unsupported, "unsupported"},
+      {Errc::no_device, "no_device"},
+      {Errc::exhausted, "exhausted"},
+      {Errc::corrupt, "corrupt"},
+      {Errc::timed_out, "timed_out"},
+      {Errc::vendor, "vendor"},
+      {Errc::internal, "internal"},
+  };
+  for (const auto& [kind, name] : names) EXPECT_EQ(to_string(kind), name);
 }
 
 }  // namespace

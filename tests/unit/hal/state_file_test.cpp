@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -299,6 +300,19 @@ TEST_F(StateFileTest, DirectoriesInPlaceOfTheHelpers) {
 
   EXPECT_EQ(text_of(file_.read()), "old");
   EXPECT_FALSE(has_leftovers());
+}
+
+TEST_F(StateFileTest, TooLarge) {
+  dir_.put("elan_state", "");
+  ASSERT_EQ(::truncate(file_.path().c_str(), off_t{StateFile::kMaxSize} + 1), 0);
+
+  EXPECT_EQ(file_.read().error().kind, Errc::corrupt);
+  constexpr std::size_t kSize = StateFile::kMaxSize + 1;
+  void* const pages = ::mmap(nullptr, kSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  const auto refused = file_.write(std::span(static_cast<const std::byte*>(pages), kSize));
+  EXPECT_EQ(refused.error().kind, Errc::invalid_argument) << "by its size, before it is read";
+  ::munmap(pages, kSize);
 }
 
 TEST_F(StateFileTest, BadNames) {
