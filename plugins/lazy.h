@@ -35,11 +35,14 @@ class Lazy {
     return make_or_wait(std::forward<Make>(make));
   }
 
-  /// Destroys the object; nobody may be using it.
-  void reset() noexcept {
+  /// Gives the object up to the caller: empty afterwards.
+  [[nodiscard]] std::unique_ptr<T> take() noexcept {
     const std::uintptr_t state = state_.exchange(0, std::memory_order_acq_rel);
-    if ((state & kMaking) == 0) delete reinterpret_cast<T*>(state);
+    return std::unique_ptr<T>((state & kMaking) == 0 ? reinterpret_cast<T*>(state) : nullptr);
   }
+
+  /// Destroys the object; nobody may be using it.
+  void reset() noexcept { (void)take(); }
 
  private:
   static constexpr std::uintptr_t kMaking = 1;

@@ -15,14 +15,24 @@ Result<InterconnectNode*> SwitchService::node() {
       [this] { return make_role(backend().make_interconnect_node); });
 }
 
+/// Calls `use(role)`; the role exists in all but the first call of a process.
+template <class Use>
+auto SwitchService::on_node(Use&& use) -> decltype(use(std::declval<InterconnectNode&>())) {
+  InterconnectNode* role = step_node_.load(std::memory_order_acquire);
+  if (role == nullptr) role = per_process_.get().node.peek();
+  if (role != nullptr) [[likely]]
+    return use(*role);
+  auto made = node();
+  if (!made) return propagate(std::move(made));
+  return use(**made);
+}
+
 Result<> SwitchService::fill(NodeInfo* info) {
   if (info == nullptr) {
     return fail(Errc::invalid_argument, EINVAL, "there is no node record to fill");
   }
   info->value.filled = true;  // also after a failure: hosts send the record nevertheless
-  auto role = node();
-  if (!role) return propagate(std::move(role));
-  auto record = (*role)->record();
+  auto record = on_node([](InterconnectNode& role) { return role.record(); });
   if (!record) return propagate(std::move(record));
   info->value.record = *std::move(record);
   return {};
@@ -70,41 +80,48 @@ std::string SwitchService::describe(const NodeInfo* info) const {
 }
 
 Result<> SwitchService::node_start() {
-  return node().and_then([](InterconnectNode* role) { return role->start(); });
+  return on_node([](InterconnectNode& role) { return role.start(); });
 }
 
 Result<> SwitchService::node_stop() {
-  return node().and_then([](InterconnectNode* role) { return role->stop(); });
+  return on_node([](InterconnectNode& role) { return role.stop(); });
 }
 
 Result<> SwitchService::node_clear() {
-  return node().and_then([](InterconnectNode* role) { return role->clear(); });
+  return on_node([](InterconnectNode& role) { return role.clear(); });
+}
+
+/// The session manager and the tasks go on with what the job manager's role knows.
+void SwitchService::keep_over_fork() {
+  InterconnectNode* none = nullptr;
+  InterconnectNode* role = per_process_.get().node.peek();
+  if (role == nullptr || !step_node_.compare_exchange_strong(none, role)) return;
+  (void)per_process_.get().node.take().release();  // step_node_ owns it now
 }
 
 Result<> SwitchService::prepare(const JobInfo* handle) {
-  return node().and_then(
-      [&](InterconnectNode* role) { return role->prepare(credential_of(handle)); });
+  auto prepared =
+      on_node([&](InterconnectNode& role) { return role.prepare(credential_of(handle)); });
+  if (prepared) keep_over_fork();
+  return prepared;
 }
 
 Result<> SwitchService::open_context(const JobInfo* handle, uid_t owner) {
-  return node().and_then(
-      [&](InterconnectNode* role) { return role->open_context(credential_of(handle), owner); });
+  return on_node(
+      [&](InterconnectNode& role) { return role.open_context(credential_of(handle), owner); });
 }
 
 Result<EnvUpdates> SwitchService::attach(const JobInfo* handle, const TaskPlace& task) {
-  return node().and_then(
-      [&](InterconnectNode* role) { return role->attach(credential_of(handle), task); });
+  return on_node([&](InterconnectNode& role) { return role.attach(credential_of(handle), task); });
 }
 
 Result<> SwitchService::leave(const JobInfo* handle) {
-  return node().and_then(
-      [&](InterconnectNode* role) { return role->leave(credential_of(handle)); });
+  return on_node([&](InterconnectNode& role) { return role.leave(credential_of(handle)); });
 }
 
 Result<> SwitchService::destroy_context(const JobInfo* handle, const DestroyContext& context) {
-  return node().and_then([&](InterconnectNode* role) {
-    return role->destroy_context(credential_of(handle), context);
-  });
+  return on_node(
+      [&](InterconnectNode& role) { return role.destroy_context(credential_of(handle), context); });
 }
 
 }  // namespace hal::plugin

@@ -16,6 +16,7 @@ SwitchService::SwitchService(const HostSymbols& symbols, BoundBackend bound)
 
 SwitchService::~SwitchService() {
   if (codec_ == nullptr) return;  // open() failed: nothing else was made
+  const std::unique_ptr<InterconnectNode> step_node(step_node_.load());
   per_process_.get().node.reset();
   per_process_.get().candidates.reset();
   controller_.reset();

@@ -109,7 +109,8 @@ class SwitchService final : public Service {
     std::mutex mutex;
     std::unordered_set<JobInfo*> handles;
   };
-  /// What a child after fork must not share: it starts with none of these.
+  /// What a child after fork must not share with a multi-threaded parent: it starts with none. The
+  /// processes of a step have one thread each; from prepare on they inherit the node role.
   struct PerProcess {
     Lazy<InterconnectNode> node;
     Lazy<Candidates> candidates;
@@ -123,8 +124,11 @@ class SwitchService final : public Service {
 
   [[nodiscard]] Result<InterconnectController*> controller();
   [[nodiscard]] Result<InterconnectNode*> node();
+  template <class Use>
+  [[nodiscard]] auto on_node(Use&& use) -> decltype(use(std::declval<InterconnectNode&>()));
   [[nodiscard]] Result<Candidates*> candidates();
 
+  void keep_over_fork();
   void note_candidate(JobInfo* handle);
   void drop_candidate(JobInfo* handle);
   std::vector<JobInfo*> take_candidates();
@@ -136,6 +140,7 @@ class SwitchService final : public Service {
   std::unique_ptr<CredentialCodec> codec_;
   Lazy<InterconnectController> controller_;
   ForkLocal<PerProcess> per_process_;
+  std::atomic<InterconnectNode*> step_node_{nullptr};  ///< owned; set once a step was prepared
   GrantLedger ledger_;
   std::atomic<bool> collecting_{true};  ///< decoded credentials are candidates
   std::atomic<bool> frozen_{false};     ///< saved: the file must stay true
