@@ -38,35 +38,60 @@ class QuietHost final : public Host {
   Clock& clock() override { return system_clock(); }
 };
 
-/// A thousand sleeping processes, the first `members` of them in one group.
+/// A thousand sleeping processes, the first `members` of them in one group: children of the
+/// measuring process as tasks are of a manager, or of another one as what tasks start.
 class Crowd {
  public:
-  explicit Crowd(int members) {
-    for (int i = 0; i < kProcesses; ++i) {
-      const pid_t pid = ::fork();
-      if (pid < 0) give_up(std::string("fork: ") + std::strerror(errno));
-      if (pid == 0) wait_for_the_end();
-      pids_.push_back(pid);
-      const pid_t group = i < members ? pids_.front() : pids_[static_cast<std::size_t>(members)];
-      if (::setpgid(pid, group) != 0) give_up("setpgid");
+  Crowd(int members, bool own_children) {
+    if (own_children) {
+      fork_all(members);
+      return;
     }
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) give_up("pipe2");
+    const pid_t keeper = ::fork();
+    if (keeper < 0) give_up("fork");
+    if (keeper == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      fork_all(members);
+      const pid_t group = pids_.front();
+      if (::write(ends[1], &group, sizeof group) != sizeof group) ::_exit(1);
+      while (true) ::pause();
+    }
+    pid_t group = 0;
+    if (::read(ends[0], &group, sizeof group) != sizeof group) give_up("read");
+    ::close(ends[0]);
+    ::close(ends[1]);
+    pids_ = {keeper};
+    group_ = group;
   }
   ~Crowd() {
-    for (const pid_t pid : pids_) ::kill(pid, SIGKILL);
+    for (const pid_t pid : pids_) ::kill(pid, SIGKILL);  // the keeper's children follow it
     for (const pid_t pid : pids_) ::waitpid(pid, nullptr, 0);
   }
   Crowd(const Crowd&) = delete;
   Crowd& operator=(const Crowd&) = delete;
 
-  [[nodiscard]] pid_t group() const { return pids_.front(); }
+  [[nodiscard]] pid_t group() const { return group_; }
 
  private:
-  [[noreturn]] static void wait_for_the_end() {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    while (true) ::pause();
+  void fork_all(int members) {
+    for (int i = 0; i < kProcesses; ++i) {
+      const pid_t pid = ::fork();
+      if (pid < 0) give_up(std::string("fork: ") + std::strerror(errno));
+      if (pid == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        while (true) ::pause();
+      }
+      pids_.push_back(pid);
+      const pid_t group = i < members ? pids_.front() : pids_[static_cast<std::size_t>(members)];
+      if (::setpgid(pid, group) != 0) give_up("setpgid");
+    }
+    group_ = pids_.front();
   }
 
   std::vector<pid_t> pids_;
+  pid_t group_ = 0;
 };
 
 /// Opens, reads and parses every stat file, as a tracker does that knows nothing better.
@@ -104,9 +129,9 @@ void check(std::size_t found, std::int64_t members) {
   if (found != static_cast<std::size_t>(members)) give_up("a list is not the group");
 }
 
-void ours(benchmark::State& state) {
+void ours(benchmark::State& state, bool own_children) {
   static QuietHost host;
-  const Crowd crowd(static_cast<int>(state.range(0)));
+  const Crowd crowd(static_cast<int>(state.range(0)), own_children);
   const BackendConfig config;
   auto made = linux_host::pgid_backend.make_process_aggregate({.config = config, .host = host});
   if (!made) give_up(made.error().detail);
@@ -119,17 +144,21 @@ void ours(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize((*made)->pids(*id)->data());
 }
 
-void stat_scan(benchmark::State& state) {
-  const Crowd crowd(static_cast<int>(state.range(0)));
+void stat_scan(benchmark::State& state, bool own_children) {
+  const Crowd crowd(static_cast<int>(state.range(0)), own_children);
   check(members_by_stat(crowd.group()).size(), state.range(0));
 
   for (auto _ : state) benchmark::DoNotOptimize(members_by_stat(crowd.group()).data());
 }
 
-BENCHMARK(ours)->Name("proc_scan.members_16_of_1000/ours")->Arg(16);
-BENCHMARK(stat_scan)->Name("proc_scan.members_16_of_1000/stat_scan")->Arg(16);
-BENCHMARK(ours)->Name("proc_scan.members_500_of_1000/ours")->Arg(500);
-BENCHMARK(stat_scan)->Name("proc_scan.members_500_of_1000/stat_scan")->Arg(500);
+BENCHMARK_CAPTURE(ours, few, true)->Name("proc_scan.16_tasks/ours")->Arg(16);
+BENCHMARK_CAPTURE(stat_scan, few, true)->Name("proc_scan.16_tasks/stat_scan")->Arg(16);
+BENCHMARK_CAPTURE(ours, many, true)->Name("proc_scan.500_tasks/ours")->Arg(500);
+BENCHMARK_CAPTURE(stat_scan, many, true)->Name("proc_scan.500_tasks/stat_scan")->Arg(500);
+BENCHMARK_CAPTURE(ours, far, false)->Name("proc_scan.500_started_by_tasks/ours")->Arg(500);
+BENCHMARK_CAPTURE(stat_scan, far, false)
+    ->Name("proc_scan.500_started_by_tasks/stat_scan")
+    ->Arg(500);
 
 }  // namespace
 }  // namespace hal::bench
