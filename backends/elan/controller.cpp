@@ -136,6 +136,8 @@ Result<> ElanController::load(const std::optional<std::string>& directory,
     state = std::move(*read);
   }
   reconcile(state, recovered);
+  // A map that cannot be read is the business of the first build.
+  static_cast<void>(hosts_.refreshed());
   state_ = std::move(state);
   file_ = std::move(file);
   return {};

@@ -11,6 +11,7 @@ namespace hal::elan {
 namespace {
 
 constexpr std::size_t kMaxLine = 4095;
+constexpr std::size_t kFewFamilies = 4;  ///< as many are compared faster than sorted
 constexpr std::string_view kBlanks = " \t\r";
 
 using Piece = ElanHosts::Piece;
@@ -93,12 +94,17 @@ std::size_t ElanHosts::family_position(const Piece& piece) const {
 }
 
 const ElanHosts::Family* ElanHosts::family_of(const Piece& piece) const {
+  const auto is_it = [&](const Family& family) {
+    return family.digits == piece.digits && family.prefix == piece.prefix &&
+           family.suffix == piece.suffix;
+  };
+  if (families_.size() <= kFewFamilies) {
+    const auto found = std::ranges::find_if(families_, is_it);
+    return found == families_.end() ? nullptr : &*found;
+  }
   const std::size_t position = family_position(piece);
-  if (position == families_.size()) return nullptr;
-  const Family& family = families_[position];
-  const bool same = family.digits == piece.digits && family.prefix == piece.prefix &&
-                    family.suffix == piece.suffix;
-  return same ? &family : nullptr;
+  if (position == families_.size() || !is_it(families_[position])) return nullptr;
+  return &families_[position];
 }
 
 void ElanHosts::add_segment(std::vector<Segment>& segments, Segment added) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <ctime>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,8 +25,9 @@ enum class HostType { eip, eth, other };
 /// Kept as ranges: a lookup of "n[0-1023]" costs the same as one of "n0". Source: Elan sheet 1.5.
 class ElanHosts {
  public:
-  /// Neighbouring names: prefix + exactly `digits` digits + suffix, the digits being the last ones
-  /// of the name. A name without digits has `digits` 0.
+  /// Neighbouring names: prefix + number + suffix, where the number is the last one of the name.
+  /// `digits` is 0 for a name without a number, 1 for numbers without needless zeros, and the
+  /// number of digits for numbers that begin with a zero.
   struct Piece {
     std::string_view prefix;
     std::string_view suffix;
@@ -89,7 +91,7 @@ class ElanHostsFile {
  public:
   ElanHostsFile(std::string path, Host& host) : path_(std::move(path)), host_(host) {}
 
-  /// The map; the file is asked for changes at most once a second. A file that became bad is logged
+  /// The map; the file is asked for changes about once a second. A file that became bad is logged
   /// once and the former map stays in use.
   /// @return as ElanHosts::load, while there is no map yet.
   [[nodiscard]] Result<const ElanHosts*> current();
@@ -110,7 +112,7 @@ class ElanHostsFile {
   Host& host_;
   std::optional<ElanHosts> hosts_;
   Version version_;
-  Clock::TimePoint next_check_{};
+  std::time_t next_check_ = 0;  ///< seconds of the coarse clock: reading it costs next to nothing
 };
 
 }  // namespace hal::elan

@@ -9,8 +9,13 @@
 namespace hal::elan {
 namespace {
 
-constexpr std::chrono::seconds kCheckInterval{1};
 constexpr off_t kMaxFile = off_t{4} << 20;
+
+std::time_t coarse_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return now.tv_sec;
+}
 
 Failure unreadable(int error_number, const std::string& path) {
   Result<> failed = fail_errno(error_number, path);
@@ -57,12 +62,12 @@ Result<ElanHosts> ElanHosts::load(const std::string& path) {
 }
 
 Result<const ElanHosts*> ElanHostsFile::current() {
-  if (hosts_ && host_.clock().now() < next_check_) return &*hosts_;
+  if (hosts_ && coarse_seconds() < next_check_) return &*hosts_;
   return refreshed();
 }
 
 Result<const ElanHosts*> ElanHostsFile::refreshed() {
-  next_check_ = host_.clock().now() + kCheckInterval;
+  next_check_ = coarse_seconds() + 1;
   struct stat facts {};
   Version now;
   if (::stat(path_.c_str(), &facts) == 0) {

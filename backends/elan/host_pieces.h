@@ -13,10 +13,15 @@ inline constexpr unsigned kMaxNumberDigits = 18;
 
 [[nodiscard]] constexpr bool is_decimal(char c) noexcept { return c >= '0' && c <= '9'; }
 
-[[nodiscard]] inline std::uint64_t power_of_ten(unsigned exponent) noexcept {
+[[nodiscard]] constexpr std::uint64_t power_of_ten(unsigned exponent) noexcept {
   std::uint64_t power = 1;
   while (exponent-- > 0) power *= 10;
   return power;
+}
+
+/// The family of a number's text: 1 when it has no needless zeros, else its number of digits.
+[[nodiscard]] constexpr unsigned family_of(bool leading_zero, unsigned digits) noexcept {
+  return leading_zero && digits > 1 ? digits : 1;
 }
 
 /// The one form of a name: its last run of digits, at most kMaxNumberDigits of them, is the number.
@@ -32,44 +37,40 @@ inline constexpr unsigned kMaxNumberDigits = 18;
     weight *= 10;
   }
   if (start == end) return {name, {}, 0, 0, 1};
-  return {name.substr(0, start), name.substr(end), static_cast<unsigned>(end - start), value, 1};
+  const unsigned digits = family_of(name[start] == '0', static_cast<unsigned>(end - start));
+  return {name.substr(0, start), name.substr(end), digits, value, 1};
 }
 
-/// Cuts a range of names into pieces whose names all have the same number of digits, in order, and
-/// calls `use(piece)` until it answers false. Names that vary in other digits than their last ones
+/// Cuts a range of names into pieces of one family, in order, and calls `use(piece)` until it
+/// answers false. Usually that is one piece; names that vary in other digits than their last ones
 /// come one by one. @return false if `use` did.
 template <class Use>
 bool for_each_piece(const NodeList::Range& range, Use&& use) {
   if (!range.numbered) return use(piece_of(range.prefix));
-  const bool varies_last = std::ranges::none_of(range.suffix, is_decimal);
-  for (std::uint64_t value = range.first;;) {
-    unsigned digits = 1;
-    for (std::uint64_t rest = value; rest >= 10; rest /= 10) ++digits;
-    digits = std::max(range.width, digits);
-    std::uint64_t last = value;
-    bool more = true;
-    if (varies_last && digits <= kMaxNumberDigits) {
-      last = std::min(range.last, power_of_ten(digits) - 1);
-      // Digits before the bracket belong to the number: "n1[0-9]" names what "n[10-19]" does.
-      std::string_view prefix = range.prefix;
-      unsigned all_digits = digits;
-      std::uint64_t first = value;
-      for (std::uint64_t weight = power_of_ten(digits);
-           !prefix.empty() && is_decimal(prefix.back()) && all_digits < kMaxNumberDigits;
-           ++all_digits, weight *= 10) {
-        first += weight * static_cast<std::uint64_t>(prefix.back() - '0');
-        prefix.remove_suffix(1);
+  const bool varies_last = std::ranges::none_of(range.suffix, is_decimal) &&
+                           (range.prefix.empty() || !is_decimal(range.prefix.back()));
+  constexpr std::uint64_t kLimit = power_of_ten(kMaxNumberDigits);
+  if (varies_last && range.width <= kMaxNumberDigits && range.last < kLimit) {
+    // Up to 10^(width-1) the padding shows.
+    const std::uint64_t padded_end = range.width > 1 ? power_of_ten(range.width - 1) : 0;
+    std::uint64_t first = range.first;
+    if (first < padded_end) {
+      const std::uint64_t last = std::min(range.last, padded_end - 1);
+      if (!use(
+              ElanHosts::Piece{range.prefix, range.suffix, range.width, first, last - first + 1})) {
+        return false;
       }
-      more = use(ElanHosts::Piece{prefix, range.suffix, all_digits, first, last - value + 1});
-    } else {
-      std::string number = std::to_string(value);
-      if (number.size() < range.width) number.insert(0, range.width - number.size(), '0');
-      const std::string name = std::string(range.prefix) + number + std::string(range.suffix);
-      more = use(piece_of(name));
+      if (last == range.last) return true;
+      first = padded_end;
     }
-    if (!more) return false;
-    if (last == range.last) return true;
-    value = last + 1;
+    return use(ElanHosts::Piece{range.prefix, range.suffix, 1, first, range.last - first + 1});
+  }
+  for (std::uint64_t value = range.first;; ++value) {
+    std::string number = std::to_string(value);
+    if (number.size() < range.width) number.insert(0, range.width - number.size(), '0');
+    const std::string name = std::string(range.prefix) + number + std::string(range.suffix);
+    if (!use(piece_of(name))) return false;
+    if (value == range.last) return true;
   }
 }
 

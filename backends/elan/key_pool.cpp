@@ -2,8 +2,11 @@
 #include "backends/elan/key_pool.h"
 
 #include <array>
+#include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <sys/mman.h>
+#include <sys/random.h>
 
 #include "hal/types.h"
 
@@ -33,8 +36,16 @@ KeyPool::~KeyPool() {
 }
 
 void KeyPool::refill() {
-  const Secret fresh = Secret::random(sizeof page_->keys);
-  std::memcpy(&page_->keys, fresh.expose().data(), sizeof page_->keys);
+  auto* bytes = reinterpret_cast<std::byte*>(&page_->keys);
+  std::size_t filled = 0;
+  while (filled < sizeof page_->keys) {
+    const ssize_t got = ::getrandom(bytes + filled, sizeof page_->keys - filled, 0);
+    if (got > 0) {
+      filled += static_cast<std::size_t>(got);
+    } else if (errno != EINTR) {
+      std::abort();
+    }
+  }
   page_->left = page_->keys.size();
 }
 
