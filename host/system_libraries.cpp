@@ -2,9 +2,9 @@
 #include "host/system_libraries.h"
 
 #include <array>
-#include <cstdio>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <gnu/libc-version.h>
 
 #include "hal/vendor_library.h"
 
@@ -17,7 +17,7 @@ constexpr std::size_t kMaxLibraries = 256;
 std::vector<std::string> system_directories() {
   std::vector<std::string> directories;
   Dl_info info{};
-  if (::dladdr(reinterpret_cast<const void*>(&std::fputs), &info) != 0 &&
+  if (::dladdr(reinterpret_cast<const void*>(&::gnu_get_libc_version), &info) != 0 &&
       info.dli_fname != nullptr) {
     const std::string_view file = info.dli_fname;
     if (file.front() == '/') directories.emplace_back(file.substr(0, file.rfind('/')));
