@@ -5,8 +5,6 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <poll.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,12 +25,9 @@ constexpr auto kKillLimit = 5s;
 constexpr std::uint64_t kHighestPid = 1U << 22;
 
 void wait_for_manager(const ProcessMark& manager, SteadyClock::time_point deadline) {
-  const UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, manager.pid, 0)));
-  if (!fd || !is_alive(manager.pid, manager.start_time)) return;
   const auto left =
       std::chrono::duration_cast<std::chrono::milliseconds>(deadline - SteadyClock::now());
-  pollfd gone{.fd = fd.get(), .events = POLLIN, .revents = 0};
-  (void)::poll(&gone, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+  (void)wait_for_end(manager.pid, manager.start_time, left);
 }
 
 /// What may be told to the tracker: a number that is a pid only while it still means our processes.

@@ -2,6 +2,7 @@
 #include "host/descendants.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -157,6 +158,35 @@ bool kill_process(pid_t pid, std::uint64_t start_time, Milliseconds limit) {
   return ::poll(&gone, 1, static_cast<int>(limit.count())) > 0 || !is_alive(pid, start_time);
 }
 
+bool wait_for_end(pid_t pid, std::uint64_t start_time, Milliseconds limit) {
+  const UniqueFd fd(open_pidfd(pid));
+  if (!fd || !is_alive(pid, start_time)) return true;
+  pollfd gone{.fd = fd.get(), .events = POLLIN, .revents = 0};
+  const auto most = std::max<std::int64_t>(limit.count(), 0);
+  return ::poll(&gone, 1, static_cast<int>(most)) > 0 || !is_alive(pid, start_time);
+}
+
+std::vector<ProcessFacts> children() {
+  const UniqueFd fd(::open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC));
+  std::vector<ProcessFacts> found;
+  if (!fd) {  // a kernel without this file
+    for (const auto& facts : all_processes()) {
+      if (facts.parent == ::getpid()) found.push_back(facts);
+    }
+    return found;
+  }
+  std::string text;
+  std::array<char, 4096> block;
+  for (ssize_t size; (size = ::read(fd.get(), block.data(), block.size())) > 0;) {
+    text.append(block.data(), static_cast<std::size_t>(size));
+  }
+  for (std::size_t at = 0; at < text.size(); at = text.find(' ', at) + 1) {
+    if (const auto facts = process_facts(std::atoi(text.c_str() + at))) found.push_back(*facts);
+    if (text.find(' ', at) == std::string::npos) break;
+  }
+  return found;
+}
+
 Result<> adopt_orphans() {
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {
     return fail_errno(errno, "prctl(PR_SET_CHILD_SUBREAPER)");
@@ -164,8 +194,8 @@ Result<> adopt_orphans() {
   return {};
 }
 
-void kill_descendants(pid_t spared) {
-  for (const auto& facts : descendants({})) {
+void kill_descendants(pid_t spared, std::span<const pid_t> helpers) {
+  for (const auto& facts : descendants(helpers)) {
     if (facts.pid != spared && !facts.dead()) kill_one(facts);
   }
 }

@@ -44,8 +44,15 @@ bool kill_process(pid_t pid, std::uint64_t start_time, std::chrono::milliseconds
 /// Makes orphans among the caller's descendants its own children, so that none can get away.
 [[nodiscard]] Result<> adopt_orphans();
 
-/// Kills every descendant of the caller once, except the process `spared` itself; does not wait.
-void kill_descendants(pid_t spared);
+/// The caller's own children, zombies included.
+[[nodiscard]] std::vector<ProcessFacts> children();
+
+/// Waits until that very process is gone; false after `limit`.
+bool wait_for_end(pid_t pid, std::uint64_t start_time, std::chrono::milliseconds limit);
+
+/// Kills every descendant of the caller once, except the process `spared` itself and the subtrees
+/// of the `helpers`; does not wait.
+void kill_descendants(pid_t spared, std::span<const pid_t> helpers);
 
 /// What a sweep found.
 struct SweepResult {

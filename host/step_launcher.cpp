@@ -18,6 +18,9 @@ namespace {
 
 constexpr auto kSweepLimit = std::chrono::seconds(30);
 
+/// What plugins leave to clean up after a manager gets this long, then it is swept too.
+constexpr auto kHelperLimit = std::chrono::seconds(40);
+
 }  // namespace
 
 StepLauncher::StepLauncher(const StepRequest& request, PluginSet& plugins, Controller& controller,
@@ -35,10 +38,9 @@ Result<StepOutcome> StepLauncher::run(IoPlan plan) {
   io_->start();
   if (request_.time_limit) time_limit_ = SteadyClock::now() + *request_.time_limit;
   wait_for_nodes();
-  StepOutcome outcome = std::move(outcome_);
-  finish(outcome);
-  outcome.seconds = std::chrono::duration<double>(SteadyClock::now() - start).count();
-  return outcome;
+  finish();
+  outcome_.seconds = std::chrono::duration<double>(SteadyClock::now() - start).count();
+  return std::move(outcome_);
 }
 
 Result<> StepLauncher::set_up(IoPlan plan) {
@@ -141,14 +143,33 @@ void StepLauncher::wait_for_nodes() {
   }
 }
 
-void StepLauncher::finish(StepOutcome& outcome) {
+/// Helpers of plugins are children of this process once their manager has ended. Where one did not
+/// do its work, the node is released once more by a process of its own.
+void StepLauncher::wait_for_helpers() {
+  const auto deadline = SteadyClock::now() + kHelperLimit;
+  for (const auto& node : nodes_) {
+    bool failed = false;
+    for (const auto& helper : node->helpers) {
+      const auto left =
+          std::chrono::duration_cast<std::chrono::milliseconds>(deadline - SteadyClock::now());
+      int status = 0;
+      failed |= !wait_for_end(helper.pid, helper.start_time, left) ||
+                (::waitpid(helper.pid, &status, WNOHANG) == helper.pid && status != 0);
+    }
+    if (failed && !node->recovering) start_recovery(*node);
+  }
+  wait_for_nodes();
+}
+
+void StepLauncher::finish() {
+  wait_for_helpers();
   const auto swept = sweep_descendants({}, kSweepLimit, [](pid_t, int) {});
-  outcome.escaped += swept.found;
-  outcome.survivors += swept.survivors;
+  outcome_.escaped += swept.found;
+  outcome_.survivors += swept.survivors;
   io_->finish();
   notices_.flush(say_);
-  if (outcome.survivors > 0) {
-    say_(std::to_string(outcome.survivors) + " processes of the step cannot be ended");
+  if (outcome_.survivors > 0) {
+    say_(std::to_string(outcome_.survivors) + " processes of the step cannot be ended");
   }
 }
 

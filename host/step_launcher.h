@@ -49,6 +49,7 @@ class StepLauncher {
   void take_problem(Node& node, const Message& message);
   void node_closed(Node& node);
   void take_over(Node& node);
+  void start_recovery(Node& node);
   void node_done(Node& node);
 
   // Signals and time.
@@ -62,7 +63,8 @@ class StepLauncher {
   [[nodiscard]] int next_timeout() const;
 
   void wait_for_nodes();
-  void finish(StepOutcome& outcome);
+  void wait_for_helpers();
+  void finish();
 
   const StepRequest& request_;
   PluginSet& plugins_;

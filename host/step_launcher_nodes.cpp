@@ -46,6 +46,9 @@ void StepLauncher::take_messages(Node& node) {
       case MessageKind::tasks:
         take_births(node, message);
         break;
+      case MessageKind::helpers:
+        node.helpers = message.list<TaskBirth>();
+        break;
       case MessageKind::ended:
         take_ends(node, message);
         break;
@@ -152,6 +155,7 @@ void StepLauncher::take_over(Node& node) {
   std::vector<pid_t> spared;
   for (const auto& other : nodes_) {
     if (!other->done && other.get() != &node) spared.push_back(other->pid);
+    for (const auto& helper : other->helpers) spared.push_back(helper.pid);
   }
   const auto swept = sweep_descendants(spared, kSweepLimit, [&](pid_t pid, int status) {
     for (std::uint32_t local = 0; local < node.births.size(); ++local) {
@@ -164,14 +168,22 @@ void StepLauncher::take_over(Node& node) {
     }
   });
   outcome_.survivors += swept.survivors;
+  --live_nodes_;
+  start_recovery(node);
+  begin_termination();
+}
+
+/// Has what the node's manager held given back by a fresh process that plays the manager.
+void StepLauncher::start_recovery(Node& node) {
   NodeStep step(request_, plugins_, controller_.job(), controller_.step(), node.index,
                 controller_.packed(), launch_);
   const NodeRelease release{.container_id = node.session.container_id,
                             .process_group = node.session.session_pid};
+  ++live_nodes_;
   node.recovering = true;
+  node.done = node.reported = false;
   node.pid = fork_node(node, step, &release);
   if (node.pid <= 0) node_done(node);
-  begin_termination();
 }
 
 void StepLauncher::node_done(Node& node) {

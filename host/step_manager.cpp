@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/step_manager.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -138,6 +139,7 @@ bool StepManager::start_tasks() {
     return false;
   }
   opened_ = true;
+  note_helpers();
   started = tasks_.spawn(node_, reporting_, go_read_.get(), go_write_.get());
   go_read_.reset();
   ready_ = {.session_pid = ::getpid(), .process_group = tasks_.process_group()};
@@ -166,8 +168,23 @@ void StepManager::accept_births(const Message& message) {
   track_and_release();
 }
 
+/// While the tasks are held, whoever else is a child here was forked by a plugin: it waits for the
+/// manager's end to clean up after it, so it is neither killed nor counted as an escapee.
+void StepManager::note_helpers() {
+  std::vector<TaskBirth> found;
+  for (const auto& child : children()) {
+    const bool task = std::ranges::any_of(
+        births_, [&](const TaskBirth& birth) { return birth.pid == child.pid; });
+    if (child.pid == session_ || task || child.dead()) continue;
+    helpers_.push_back(child.pid);
+    found.push_back({.pid = child.pid, .start_time = child.start_time});
+  }
+  if (!found.empty()) control_.send_list(MessageKind::helpers, std::span<const TaskBirth>(found));
+}
+
 void StepManager::track_and_release() {
   released_ = true;
+  if (!node_.late()) note_helpers();
   if (!track()) {
     kill_everything();
     go_write_.reset();

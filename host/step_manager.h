@@ -34,6 +34,7 @@ class StepManager {
   [[nodiscard]] bool start_tasks();
   [[nodiscard]] bool make_go_pipe();
   void accept_births(const Message& message);
+  void note_helpers();
   void track_and_release();
   [[nodiscard]] bool track();
 
@@ -75,6 +76,7 @@ class StepManager {
   int session_status_ = -1;
   SessionReady ready_{};
   std::vector<TaskBirth> births_;
+  std::vector<pid_t> helpers_;
   std::vector<bool> task_ended_;
   TaskSet tasks_;  ///< late shape
 };

@@ -133,7 +133,7 @@ void StepManager::signal_tasks(int signal) {
 void StepManager::kill_everything() {
   ++kills_;
   if (container_id_ != 0) signal_tasks(SIGKILL);
-  kill_descendants(kills_ < kKillsBeforeSession ? session_ : 0);
+  kill_descendants(kills_ < kKillsBeforeSession ? session_ : 0, helpers_);
 }
 
 void StepManager::leave_interconnect() {
@@ -159,8 +159,8 @@ void StepManager::finish() {
   leave_interconnect();
   end_tracked(node_, container_id_);
   NodeFinished finished{.session_status = session_status_};
-  const auto swept =
-      sweep_descendants({}, kSweepLimit, [&](pid_t pid, int status) { note_orphan(pid, status); });
+  const auto swept = sweep_descendants(helpers_, kSweepLimit,
+                                       [&](pid_t pid, int status) { note_orphan(pid, status); });
   finished.escaped = swept.found;
   finished.survivors = swept.survivors;
   const auto failure = release_node(node_, {.container_id = container_id_,

@@ -27,6 +27,7 @@ enum class MessageKind : std::uint32_t {
   session_ready = 1,  ///< one SessionReady, then the tasks
   tasks,              ///< TaskBirth each, in order of the local id
   ended,              ///< TaskEnd each
+  helpers,            ///< TaskBirth each: processes of plugins that outlive the manager
   problem,            ///< one Problem
   finished,           ///< one NodeFinished; the manager's last
   // Down: controller -> manager.

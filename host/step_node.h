@@ -20,8 +20,9 @@ struct StepLauncher::Node final : Pollable {
   MessageSocket socket;
   SessionReady session{};
   std::vector<TaskBirth> births;
-  bool reported = false;    ///< its last message has come
-  bool recovering = false;  ///< the process now gives back what the manager held
+  std::vector<TaskBirth> helpers;  ///< of plugins: outlive the manager, then end by themselves
+  bool reported = false;           ///< its last message has come
+  bool recovering = false;         ///< the process now gives back what the manager held
   bool done = false;
 
   void ready(std::uint32_t) override { launcher->take_messages(*this); }

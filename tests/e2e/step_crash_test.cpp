@@ -112,6 +112,7 @@ TEST_F(StepCrash, TasksOfALauncherAndManagersThatAllDiedEndInTheNextRun) {
   for (const auto pid : sessions) ASSERT_EQ(::kill(pid, SIGSTOP), 0);
   for (const auto pid : managers) ASSERT_EQ(::kill(pid, SIGSTOP), 0);
   step->signal(SIGKILL);
+  ASSERT_TRUE(wait_until_gone(step->pid()));
   for (const auto pid : managers) ASSERT_EQ(::kill(pid, SIGKILL), 0);
   for (const auto pid : sessions) ASSERT_EQ(::kill(pid, SIGKILL), 0);
   const auto next = run({"true"});

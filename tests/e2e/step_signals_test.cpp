@@ -82,7 +82,8 @@ TEST_F(StepSignals, ATaskThatLeftItsGroupIsKilledToo) {
 }
 
 TEST_F(StepSignals, InterruptOnceReportsTwiceEnds) {
-  auto step = start_shell({"-n2", "-D", dir()}, "trap 'echo int' INT; trap 'exit 9' TERM; " + std::string(kWait));
+  auto step = start_shell({"-n2", "-D", dir()},
+                          "trap 'echo int' INT; trap 'exit 9' TERM; " + std::string(kWait));
   step->wait_for_lines(2);
 
   step->signal(SIGINT);

@@ -71,7 +71,8 @@ TEST_F(StepStreams, ReadsInputFiles) {
 
   EXPECT_EQ(run_shell({"-n2", "-i", dir() + "/in.%t"}, "echo $(cat)").lines(),
             (Lines{"zero", "one"}));
-  EXPECT_EQ(run_shell({"-n2", "-i", dir() + "/in.1"}, "echo $(cat)").lines(), (Lines{"one", "one"}));
+  EXPECT_EQ(run_shell({"-n2", "-i", dir() + "/in.1"}, "echo $(cat)").lines(),
+            (Lines{"one", "one"}));
 }
 
 TEST_F(StepStreams, WritesFilesByPattern) {

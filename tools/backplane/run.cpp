@@ -26,7 +26,7 @@ namespace {
 using namespace hal::host;
 using hal::Result;
 
-int g_log_limit = static_cast<int>(hal::LogLevel::warning);
+int g_log_limit = static_cast<int>(hal::LogLevel::error);
 
 /// Lines of the plugins; one write each, so that those of several processes do not mix.
 void log_line(std::int32_t level, const char* message) {
@@ -122,8 +122,7 @@ Result<int> run_step(const RunOptions& options, const StepRequest& request) {
   if (!state) return hal::propagate(std::move(state));
   prepare_vendor_libraries(*conf, state->path());
   publish_switch_era(request.shape == StepShape::late ? 10 : 4);
-  g_log_limit =
-      static_cast<int>(hal::LogLevel::warning) + options.verbose - (options.quiet ? 1 : 0);
+  g_log_limit = static_cast<int>(hal::LogLevel::error) + options.verbose - (options.quiet ? 1 : 0);
   publish_log(log_line);
   auto trace = make_trace(options);
   if (!trace) return hal::propagate(std::move(trace));
