@@ -65,13 +65,13 @@ class InterconnectController {
   /// one is success and touches no other grant. [IC-13]
   [[nodiscard]] virtual Result<> release(const Credential& credential) = 0;
 
-  /// Forgets every grant. Source: late switch API, libstate_clear.
+  /// Forgets every grant. Source: late switch API, libstate_clear. [IC-14]
   [[nodiscard]] virtual Result<> clear() = 0;
 
-  /// Takes what a node reported. @return corrupt: does not decode.
+  /// Takes what a node reported. [IC-15] @return corrupt: does not decode.
   [[nodiscard]] virtual Result<> accept_node_record(const NodeRecord& record) = 0;
 
-  /// True if no job may start while another one ends. Source: switch API v0, no_frag.
+  /// True if no job may start while another one ends. Source: switch API v0, no_frag. [IC-16]
   [[nodiscard]] virtual bool delays_scheduling() const = 0;
 };
 

@@ -2,10 +2,11 @@
 #
 # hal_add_conformance(<backend> ROLES interconnect [MOCKS <targets>] [TARGET <library>] [DEFINES ...])
 #
-# Roles: interconnect (credential codec, controller and node) or interconnect_controller (without the
-# node). Builds <backend>_conformance_tests of the suites of the given roles and of <backend>_under_test.cpp
-# in the current folder, which defines hal::conformance::backend_under_test(), and gives each test to
-# ctest. TARGET is the backend's library (hal_backend_<backend> by default); MOCKS are built first.
+# Roles: interconnect (credential codec, controller and node), interconnect_controller (without the
+# node), process_aggregate (its under_test file instantiates ProcessAggregateTest).
+# Builds <backend>_conformance_tests of their suites and of <backend>_under_test.cpp in the current
+# folder, which defines hal::conformance::backend_under_test(), and gives each test to ctest. TARGET
+# is the backend's library (hal_backend_<backend> by default); MOCKS are built first.
 find_package(GTest REQUIRED)
 include(GoogleTest)
 set(hal_conformance_dir ${CMAKE_CURRENT_LIST_DIR})
@@ -13,6 +14,8 @@ set(hal_conformance_interconnect_controller_sources
   credential_codec_test.cpp interconnect_controller_test.cpp interconnect_suite.cpp)
 set(hal_conformance_interconnect_sources ${hal_conformance_interconnect_controller_sources}
   interconnect_destroy_test.cpp interconnect_node_test.cpp step_process.cpp)
+set(hal_conformance_process_aggregate_sources
+  process_aggregate.cpp process_aggregate_life.cpp test_process.cpp)
 
 # One library per role; the whole archive is linked, because nothing refers to a test by name.
 function(hal_conformance_library role)

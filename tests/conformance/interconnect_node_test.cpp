@@ -66,7 +66,7 @@ TEST_F(InterconnectNodeTest, IC03_ClearFreesWhatDeadStepsLeft) {
   const auto cleared = node_->clear();
 
   ASSERT_TRUE(cleared) << cleared.error().detail;
-  EXPECT_THAT(under_.leaks(), ::testing::IsEmpty());
+  EXPECT_THAT(lasting_leaks(), ::testing::IsEmpty());
 }
 
 TEST_F(InterconnectNodeTest, IC04_RecordAnyTimeFromAnyThread) {
@@ -136,7 +136,7 @@ TEST_F(InterconnectNodeTest, IC05_AFailedPrepareLeavesNothing) {
 
   static_cast<void>(node_->prepare(Credential(wire)));  // no destroy follows, whatever it says
 
-  EXPECT_THAT(under_.leaks(), ::testing::IsEmpty());
+  EXPECT_THAT(lasting_leaks(), ::testing::IsEmpty());
 }
 
 TEST_F(InterconnectNodeTest, IC06_OpeningALiveContextIsBusy) {
@@ -169,7 +169,7 @@ TEST_F(InterconnectNodeTest, IC06_ADamagedCredentialOpensNothing) {
   EXPECT_FALSE(refused.ok);
   EXPECT_EQ(refused.kind, Errc::corrupt) << refused.detail;
   step.finish();
-  EXPECT_THAT(under_.leaks(), ::testing::IsEmpty());
+  EXPECT_THAT(lasting_leaks(), ::testing::IsEmpty());
 }
 
 TEST_F(InterconnectNodeTest, IC06_AnUnbuiltCredentialOpensNothing) {

@@ -63,6 +63,10 @@ class InterconnectSuite : public ::testing::Test {
   [[nodiscard]] std::uint32_t fill(InterconnectController& controller,
                                    std::vector<Credential>* granted = nullptr);
 
+  /// What is still left on the device when the processes that a backend ends in its own time (a
+  /// watcher of a step) had time to end; empty as soon as nothing is left.
+  [[nodiscard]] std::vector<std::string> lasting_leaks() const;
+
   /// A directory of this test.
   [[nodiscard]] std::string directory(const std::string& name);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -199,10 +200,10 @@ TEST_F(MockFaults, ManyProcessesAtOnceLoseNothing) {
 
 TEST_F(MockFaults, ThreadsShareOneLibrary) {
   std::vector<std::thread> threads;
+  std::array<void*, 8> handles{};
   std::atomic<int> granted{0};
-  for (int t = 0; t < 8; ++t) {
+  for (void*& handle : handles) {
     threads.emplace_back([&] {
-      void* handle = nullptr;
       ELAN_CAPABILITY cap = capability();
       if (vendor_.open_control(&handle) != 0) return;
       if (vendor_.create_cap(handle, &cap) == 0) ++granted;
@@ -211,6 +212,7 @@ TEST_F(MockFaults, ThreadsShareOneLibrary) {
   for (auto& thread : threads) thread.join();
 
   EXPECT_EQ(granted, 1) << "the same range is granted once";
+  for (void* handle : handles) EXPECT_EQ(vendor_.close_control(handle), 0);
 }
 
 TEST_F(MockFaults, AProcessKilledInsideTheKernelStopsNobody) {
