@@ -43,7 +43,7 @@ Result<> added(int result, const Capability& capability) {
 
 /// A program outlives every process but its members, none of which can destroy it. So the process
 /// shape decides who does: with two managers the one that prepared, which is no member, in
-/// destroy_context; with one manager a watcher that waits for its death.
+/// destroy_context; with one manager, which prepares and opens, a watcher that waits for its death.
 class ElanNode final : public InterconnectNode {
  public:
   ElanNode(Options options, Host& host)
@@ -67,8 +67,9 @@ class ElanNode final : public InterconnectNode {
 
  private:
   [[nodiscard]] Result<Capability> read(const Credential& credential) const;
+  [[nodiscard]] bool needs_watcher() const;
   [[nodiscard]] Result<> create_program(const RmsApi& rms, const Capability& capability,
-                                        uid_t owner);
+                                        uid_t owner, const UniqueFd& watcher);
   [[nodiscard]] Result<> stop_or_go(const Credential& credential, bool stop);
 
   const Options options_;
@@ -122,13 +123,10 @@ Result<> ElanNode::prepare(const Credential& credential) {
   return {};
 }
 
-Result<> ElanNode::create_program(const RmsApi& rms, const Capability& capability, uid_t owner) {
-  UniqueFd orders;
-  if (prepared_by_ == 0 || prepared_by_ == ::getpid()) {
-    auto watcher = start_watcher(rms, options_.end);
-    if (!watcher) return propagate(std::move(watcher));
-    orders = std::move(*watcher);
-  }
+bool ElanNode::needs_watcher() const { return prepared_by_ == ::getpid(); }
+
+Result<> ElanNode::create_program(const RmsApi& rms, const Capability& capability, uid_t owner,
+                                  const UniqueFd& watcher) {
   const int program = static_cast<int>(capability.program);
   if (rms.prgcreate(program, owner, 1) != 0) {
     const int reason = errno;
@@ -136,8 +134,7 @@ Result<> ElanNode::create_program(const RmsApi& rms, const Capability& capabilit
     return fail(Errc::busy, kInvalidProgramCreate,
                 "rms_prgcreate of " + name_of(capability) + ": the number is in use on this node");
   }
-  if (orders) return give_to_watcher(orders, program);
-  return {};
+  return watcher ? give_to_watcher(watcher, program) : Result<>();
 }
 
 Result<> ElanNode::open_context(const Credential& credential, uid_t owner) {
@@ -147,10 +144,13 @@ Result<> ElanNode::open_context(const Credential& credential, uid_t owner) {
   if (!rms) return propagate(std::move(rms));
   if (auto loaded = device_.load(); !loaded) return loaded;
 
+  // First of all, so that the watcher shares nothing of the step.
+  auto watcher = needs_watcher() ? start_watcher(**rms, options_.end) : Result<UniqueFd>();
+  if (!watcher) return propagate(std::move(watcher));
   NativeCapability native(credential, *capability);
   auto handle = device_.create(native, *capability, options_.open_limit, host_.clock());
   if (!handle) return propagate(with_context(std::move(handle), name_of(*capability)));
-  if (auto created = create_program(**rms, *capability, owner); !created) return created;
+  if (auto created = create_program(**rms, *capability, owner, *watcher); !created) return created;
   // From here on only a process outside the program can destroy it: see the class.
   const int program = static_cast<int>(capability->program);
   if (auto result =

@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kOrders = 3;
 constexpr int kManager = 4;
+constexpr char kReady = 'r';
 
 /// Leaves only the orders and, if there is one, the reference to the manager: a descriptor kept
 /// here would hold the step's pipes open. @return false: the orders could not be kept.
@@ -62,6 +63,7 @@ void wait_for_death(pid_t manager, bool has_reference) {
   if (::chdir("/") != 0) ::_exit(1);
   rms.fini();
   if (!drop_descriptors(orders, reference)) ::_exit(1);
+  if (::send(kOrders, &kReady, sizeof kReady, MSG_NOSIGNAL) != sizeof kReady) ::_exit(1);
   const int program = read_order();
   if (program <= 0) ::_exit(0);
   wait_for_death(manager, reference >= 0);
@@ -78,7 +80,7 @@ Result<UniqueFd> start_watcher(const RmsApi& rms, const EndPolicy& policy) {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return fail_errno(errno, "socket to the watcher");
   }
-  const UniqueFd orders(ends[0]);
+  UniqueFd orders(ends[0]);
   UniqueFd writer(ends[1]);
   const pid_t manager = ::getpid();
   const UniqueFd reference(open_pidfd(manager));
@@ -98,6 +100,14 @@ Result<UniqueFd> start_watcher(const RmsApi& rms, const EndPolicy& policy) {
     reaped = ::waitpid(middle, &status, 0);
   } while (reaped < 0 && errno == EINTR);
   if (reaped == middle && status != 0) return fail_errno(EAGAIN, "fork of the watcher");
+  orders.reset();
+  // From the answer on the watcher holds none of this process' descriptors.
+  char answer = 0;
+  ssize_t got;
+  do {
+    got = ::recv(writer.get(), &answer, sizeof answer, 0);
+  } while (got < 0 && errno == EINTR);
+  if (got != sizeof answer) return fail_errno(EPIPE, "the watcher ended at once");
   return writer;
 }
 
