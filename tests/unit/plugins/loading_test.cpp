@@ -2,8 +2,6 @@
 #include <atomic>
 #include <barrier>
 #include <fstream>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <thread>
 
 #include "tests/unit/plugins/switch_plugin.h"
@@ -19,25 +17,6 @@ class EveryPlugin : public testing::TestWithParam<const char*> {
     return file.substr(0, cut) + "/" + file.substr(cut + 1);
   }
 };
-
-int exit_code_of(std::vector<std::string> command) {
-  std::vector<char*> arguments;
-  for (auto& word : command) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  char* environment[] = {nullptr};
-  pid_t child = 0;
-  if (::posix_spawn(&child, arguments[0], nullptr, nullptr, arguments.data(), environment) != 0) {
-    return -1;
-  }
-  int status = 0;
-  return ::waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -2;
-}
-
-TEST_P(EveryPlugin, Point1_LoadsWithImmediateBindingInAnEmptyProcess) {
-  const auto path = std::string(BACKPLANE_CLASSIC_DIR) + "/" + GetParam();
-
-  EXPECT_EQ(exit_code_of({EMPTY_PROCESS, path}), 0);
-}
 
 TEST_P(EveryPlugin, Point3_OpensClosesAndOpensAgain) {
   const TestHost host;

@@ -35,10 +35,13 @@ std::vector<Bytes> run_first_controller(const ElanSite& site) {
   ElanController controller(site);
   EXPECT_EQ(controller.restore(), 0);
   std::vector<Bytes> kept;
+  std::vector<switch_jobinfo_t> jobs;
   for (const char* nodes : {"n[0-3]", "n[2-5]"}) {
-    kept.push_back(controller.packed(controller.built(nodes, 8)));
+    jobs.push_back(controller.built(nodes, 8));
+    kept.push_back(controller.packed(jobs.back()));
   }
   EXPECT_EQ(controller.save(), 0);
+  for (switch_jobinfo_t job : jobs) controller.free_jobinfo(job);  // frozen: releases nothing
   return kept;
 }
 
@@ -109,6 +112,7 @@ TEST(Restart, LateHostsNameTheSurvivorsAfterRestore) {
               0);
     kept = controller.packed(job);
     ASSERT_EQ(controller.save(), 0);
+    controller.free_jobinfo(job);
   }
   ElanController controller(site);
   ASSERT_EQ(controller.restore(1), 0);
@@ -131,24 +135,27 @@ TEST(Restart, LateHostsThatRecoverNothingStartEmpty) {
   const ElanSite site(10);
   std::string nodes = "n[0-1]";
   const auto tasks = std::array{2, 2};
-  const auto build = [&](ElanController& controller) {
+  const auto built = [&](const ElanController& controller) {
     switch_jobinfo_t job = controller.allocate();
     EXPECT_EQ(controller.build_jobinfo(job, nodes.data(), reinterpret_cast<intptr_t>(tasks.data()),
                                        0, nullptr),
               0);
+    return job;
   };
   {
     ElanController controller(site);
     ASSERT_EQ(controller.restore(0), 0);
-    build(controller);
+    switch_jobinfo_t job = built(controller);
     ASSERT_EQ(controller.save(), 0);
+    controller.free_jobinfo(job);
   }
   ElanController controller(site);
 
   ASSERT_EQ(controller.restore(0), 0);
 
-  build(controller);
+  switch_jobinfo_t job = built(controller);
   EXPECT_EQ(site.recorded().size(), 1U);
+  controller.free_jobinfo(job);
 }
 
 TEST(Restart, Check16_NullAndMissingStateAreEmptyState) {

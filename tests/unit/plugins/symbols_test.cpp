@@ -6,8 +6,10 @@
 #include <gtest/gtest.h>
 #include <memory>
 #include <set>
+#include <spawn.h>
 #include <sstream>
 #include <string>
+#include <sys/wait.h>
 #include <vector>
 
 namespace hal::test {
@@ -44,6 +46,19 @@ std::set<std::string> read_export_list(const std::string& family) {
   return names;
 }
 
+int exit_code_of(std::vector<std::string> command) {
+  std::vector<char*> arguments;
+  for (auto& word : command) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  char* environment[] = {nullptr};
+  pid_t child = 0;
+  if (::posix_spawn(&child, arguments[0], nullptr, nullptr, arguments.data(), environment) != 0) {
+    return -1;
+  }
+  int status = 0;
+  return ::waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -2;
+}
+
 class EveryFile : public testing::TestWithParam<const char*> {
  protected:
   [[nodiscard]] static std::string path() {
@@ -54,6 +69,10 @@ class EveryFile : public testing::TestWithParam<const char*> {
     return file.substr(0, file.rfind('_'));
   }
 };
+
+TEST_P(EveryFile, Point1_LoadsWithImmediateBindingInAnEmptyProcess) {
+  EXPECT_EQ(exit_code_of({EMPTY_PROCESS, path()}), 0);
+}
 
 TEST_P(EveryFile, Check01_ExportsTheFamilysNamesAndNothingElse) {
   const auto exported = last_words(output_of("nm -D --defined-only " + path()));
