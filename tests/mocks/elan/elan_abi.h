@@ -57,19 +57,6 @@ struct ELAN_LOCATION {
   std::uint16_t loc_context;
 };
 
-/// Source: RMS manual, rms_prggetstats; times in ms.
-struct prgstats_t {
-  std::uint64_t etime;
-  std::uint64_t atime;
-  std::uint64_t utime;
-  std::uint64_t stime;
-  std::int32_t ncpus;
-  std::int32_t flags;
-  std::int32_t mem;
-  std::int32_t pageflts;
-  std::uint64_t memint;
-};
-
 }  // extern "C"
 
 static_assert(sizeof(ELAN_CAPABILITY) == 2096 && alignof(ELAN_CAPABILITY) == 4);
