@@ -29,11 +29,8 @@ constexpr std::size_t header_size(HeaderForm form) noexcept {
 /// Copies the bytes before a block. Not instrumented: with the short header, the first eight of
 /// them belong to the heap.
 template <class Header>
-#if defined(__clang__) || defined(__GNUC__)
-__attribute__((no_sanitize("address")))
-#endif
-Header
-header_before(const void* pointer) noexcept {
+__attribute__((no_sanitize("address", "thread"))) Header header_before(
+    const void* pointer) noexcept {
   Header header;
   const auto* from =
       static_cast<const volatile std::uint32_t*>(pointer) - sizeof(Header) / sizeof(std::uint32_t);
