@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
@@ -37,12 +38,29 @@ void wait_for(pid_t pid) {
   }
 }
 
-template <class Work>
-double seconds(Work&& work) {
-  const auto begin = Clock::now();
-  work();
-  return std::chrono::duration<double>(Clock::now() - begin).count();
+/// Processor time of all processes that have been waited for, directly or by a child.
+double processor_seconds() {
+  rusage usage{};
+  ::getrusage(RUSAGE_CHILDREN, &usage);
+  const auto whole = static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec);
+  return whole + static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
+
+/// Times of many rounds of one subject.
+struct Times {
+  std::vector<double> wall;
+  std::vector<double> processor;
+
+  template <class Work>
+  void take(bool keep, Work&& work) {
+    const double used = processor_seconds();
+    const auto begin = Clock::now();
+    work();
+    if (!keep) return;
+    wall.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
+    processor.push_back(processor_seconds() - used);
+  }
+};
 
 double median(std::vector<double> values) {
   std::ranges::sort(values);
@@ -53,25 +71,28 @@ void compare(int tasks, int rounds, const std::string& state_dir) {
   const std::vector<std::string> step{
       BACKPLANE_BIN_DIR "/backplane", "run",   "--state-dir", state_dir, "-n",
       std::to_string(tasks),          kProgram};
-  std::vector<double> bare;
-  std::vector<double> ours;
+  Times bare;
+  Times ours;
   for (int round = -1; round < rounds; ++round) {
-    const double plain = seconds([&] {
+    const bool keep = round >= 0;  // the first round only warms the caches
+    bare.take(keep, [&] {
       std::vector<pid_t> pids;
       for (int task = 0; task < tasks; ++task) pids.push_back(start({kProgram}));
       for (const pid_t pid : pids) wait_for(pid);
     });
-    const double whole = seconds([&] { wait_for(start(step)); });
-    if (round < 0) continue;  // the first round only warms the caches
-    bare.push_back(plain);
-    ours.push_back(whole);
+    ours.take(keep, [&] { wait_for(start(step)); });
   }
-  const double floor = median(bare);
-  const double step_time = median(ours);
+  const double floor = median(bare.wall);
+  const double step_time = median(ours.wall);
+  const double floor_used = median(bare.processor);
+  const double step_used = median(ours.processor);
   std::printf(
-      "step.tasks_%d  bare %.3f ms  backplane run %.3f ms (%.0f steps/s)  "
-      "time ratio %.2f  speed ratio %.2f\n",
+      "step.tasks_%-4d wall: bare %8.3f ms, step %8.3f ms (%.0f steps/s), time ratio %.2f, "
+      "speed ratio %.2f\n",
       tasks, floor * 1e3, step_time * 1e3, 1 / step_time, step_time / floor, floor / step_time);
+  std::printf("%15s processor: bare %8.3f ms, step %8.3f ms, time ratio %.2f, speed ratio %.2f\n",
+              "", floor_used * 1e3, step_used * 1e3, step_used / floor_used,
+              floor_used / step_used);
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ Result<> Controller::begin() {
   std::vector<Recovered> recovered;
   if (auto taken = take_up(recovered); !taken) return taken;
   release_dead(recovered);
+  keep_others(recovered);
   auto job = lock->take_job();
   if (!job) return propagate(std::move(job));
   job_ = *job;
@@ -132,6 +133,20 @@ void Controller::release_dead(std::vector<Recovered>& recovered) {
   }
 }
 
+/// A recovered credential owns its grant: freed before the state is saved, it would release it.
+void Controller::keep_others(const std::vector<Recovered>& recovered) {
+  for (const auto& one : recovered) {
+    if (!one.dead && one.holding.job != job_) others_.push_back(one.credential);
+  }
+}
+
+void Controller::free_others() {
+  for (void* const credential : others_) {
+    traced(plugins_, "switch_p_free_jobinfo", plugins_.interconnect->free_jobinfo, credential);
+  }
+  others_.clear();
+}
+
 Result<> Controller::build() {
   if (auto built = build_credential(); !built) {
     drop_credential();
@@ -214,6 +229,7 @@ void Controller::end() {
              directory.data()) != 0) {
     say_(switch_error("save of the state in '" + directory + "'", errno).detail);
   }
+  free_others();  // the state is saved: this releases nothing any more
   if (ledger_) ledger_->remove();
   if (lock) {
     if (auto counted = lock->count_change(); !counted) say_(counted.error().detail);
@@ -225,9 +241,12 @@ void Controller::end() {
 Result<> Controller::restart() {
   allocated_ = false;
   credential_ = nullptr;
+  others_.clear();  // of the instance that goes
   if (auto opened = plugins_.reopen_switch(); !opened) return opened;
   std::vector<Recovered> recovered;
   if (auto taken = take_up(recovered); !taken) return taken;
+  release_dead(recovered);
+  keep_others(recovered);
   for (auto& one : recovered) {
     if (one.holding.job != job_) continue;
     credential_ = one.credential;

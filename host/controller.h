@@ -55,6 +55,8 @@ class Controller {
   [[nodiscard]] bool unpack(Recovered& one);
   [[nodiscard]] Result<> restore();
   void release_dead(std::vector<Recovered>& recovered);
+  void keep_others(const std::vector<Recovered>& recovered);
+  void free_others();
   [[nodiscard]] Result<> restart();
   [[nodiscard]] Result<> build();
   [[nodiscard]] Result<> build_credential();
@@ -75,6 +77,7 @@ class Controller {
   bool allocated_ = false;
   Credential packed_;
   std::string nodes_;
+  std::vector<void*> others_;  ///< credentials of other runs' steps, held while this one lives
   std::optional<StepLedger> ledger_;
   std::optional<JobRecord> record_;
   std::int64_t started_ = 0;

@@ -44,6 +44,15 @@ void say(const std::string& text) {
   (void)!::write(STDERR_FILENO, line.data(), line.size());
 }
 
+/// A file opened later must not become somebody's standard stream.
+void fill_standard_descriptors() {
+  int fd;
+  do {
+    fd = ::open("/dev/null", O_RDWR);
+  } while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd >= 0) ::close(fd);
+}
+
 Result<SiteConf> choose_conf(const RunOptions& options) {
   auto conf = SiteConf::load_for_command(options.conf);
   if (!conf) return conf;
@@ -144,6 +153,7 @@ Result<int> run_step(const RunOptions& options, const StepRequest& request) {
 }  // namespace
 
 int run_main(int argc, char** argv) {
+  fill_standard_descriptors();
   auto options = parse_run_options(argc, argv);
   if (!options) return complain("run: " + options.error().detail, kExitUsage);
   if (options->help) {
