@@ -2,6 +2,7 @@
 // Steps over Elan on the mock libraries: order of the calls and life of the grants.
 // Source of the numbered checks: switch call order, acceptance list.
 #include <csignal>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sstream>
 #include <sys/stat.h>
@@ -19,6 +20,20 @@ using Lines = std::multiset<std::string>;
 constexpr const char* kRms = "echo rank $RMS_RANK of $RMS_NPROCS on node $RMS_NODEID";
 const Lines kFourRanks{"0: rank 0 of 4 on node 0", "1: rank 1 of 4 on node 0",
                        "2: rank 2 of 4 on node 1", "3: rank 3 of 4 on node 1"};
+
+/// Lets two readers of a fifo go on, whenever they come: open for both ends until destroyed.
+class Gate {
+ public:
+  explicit Gate(const std::string& fifo) : fd_(::open(fifo.c_str(), O_RDWR | O_CLOEXEC)) {
+    EXPECT_EQ(::write(fd_, "a\nb\n", 4), 4);
+  }
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+  ~Gate() { ::close(fd_); }
+
+ private:
+  int fd_;
+};
 
 class ElanStep : public ElanStepTest {
  protected:
@@ -117,12 +132,10 @@ TEST_F(ElanStep, Check17_TwoRunsAtOnceNeverShareAContext) {
   first->wait_for_lines(2);
 
   const auto second = run_elan({"-N2", "-n4", "-l"}, kRms);
-  Running release({"/bin/sh", "-c", "echo go >" + dir() + "/hold; echo go >" + dir() + "/hold"},
-                  std::nullopt, {});
+  const Gate gate(dir() + "/hold");
 
   EXPECT_EQ(second.lines(), kFourRanks) << second.err;
   EXPECT_EQ(first->finish().code, 0);
-  release.finish();
   expect_nothing_left();
 }
 
@@ -160,10 +173,8 @@ TEST_F(ElanStep, Check29_StepsOfTwoUsersOnOneNodeDoNotReleaseEachOther) {
 
   EXPECT_THAT(mock({"report"}).out, HasSubstr("program"))
       << "the first step's program is still there";
-  Running release({"/bin/sh", "-c", "echo a >" + dir() + "/hold; echo b >" + dir() + "/hold"},
-                  std::nullopt, {});
+  const Gate gate(dir() + "/hold");
   EXPECT_EQ(first->finish().code, 0);
-  release.finish();
   expect_nothing_left();
 }
 
