@@ -37,7 +37,7 @@ TEST_F(SafePathTest, ASafeOneIsOpenedWithItsConstructor) {
 }
 
 TEST_F(SafePathTest, AFileThatOthersCanWriteIsRefused) {
-  for (const mode_t mode : {0757, 0775, 0666}) {
+  for (const mode_t mode : {0757U, 0775U, 0666U}) {
     const std::string target = path("core_spec_good.so");
     install("core_spec_good", target, mode);
 
@@ -48,7 +48,7 @@ TEST_F(SafePathTest, AFileThatOthersCanWriteIsRefused) {
 }
 
 TEST_F(SafePathTest, ADirectoryThatOthersCanWriteIsRefused) {
-  for (const mode_t mode : {0777, 0775, 01777}) {
+  for (const mode_t mode : {0777U, 0775U, 01777U}) {
     const std::string plugins = make_directory("plugins");
     install("core_spec_good", plugins + "/core_spec_good.so");
     ASSERT_EQ(::chmod(plugins.c_str(), mode), 0);
