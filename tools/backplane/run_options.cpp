@@ -70,50 +70,65 @@ constexpr option kOptions[] = {
 
 std::string value() { return optarg != nullptr ? optarg : ""; }
 
-/// Options that srun knows too. False: not one of these.
-bool take_step_option(RunOptions& options, int letter) {
+/// An option whose value is kept as given.
+template <typename Text>
+struct ValueOption {
+  int letter;
+  Text RunOptions::*place;
+};
+
+constexpr ValueOption<std::string> kTexts[] = {
+    {'m', &RunOptions::distribution},
+    {kExport, &RunOptions::export_list},
+    {kKillWait, &RunOptions::kill_wait},
+    {'i', &RunOptions::input},
+    {'o', &RunOptions::output},
+    {'e', &RunOptions::error},
+    {kShape, &RunOptions::shape},
+    {kConf, &RunOptions::conf},
+    {kPluginDir, &RunOptions::plugin_dir},
+    {kStateDir, &RunOptions::state_dir},
+    {kHalConf, &RunOptions::hal_conf},
+};
+
+constexpr ValueOption<std::optional<std::string>> kTextsGivenOrNot[] = {
+    {'N', &RunOptions::nodes},
+    {'n', &RunOptions::tasks},
+    {kTasksPerNode, &RunOptions::tasks_per_node},
+    {'w', &RunOptions::node_list},
+    {'D', &RunOptions::directory},
+    {kUid, &RunOptions::user},
+    {kGid, &RunOptions::group},
+    {'t', &RunOptions::time},
+    {kTrace, &RunOptions::trace},
+    {kJson, &RunOptions::json},
+};
+
+/// False: not an option of `table`.
+template <typename Text, std::size_t kSize>
+bool take_value(RunOptions& options, int letter, const ValueOption<Text> (&table)[kSize]) {
+  for (const auto& entry : table) {
+    if (entry.letter != letter) continue;
+    options.*entry.place = value();
+    return true;
+  }
+  return false;
+}
+
+/// False: not the plugin of a family.
+bool take_family(RunOptions& options, int letter) {
+  if (letter < kFamily || letter >= kFamily + static_cast<int>(hal::host::kFamilyCount)) {
+    return false;
+  }
+  options.types[static_cast<std::size_t>(letter - kFamily)] = value();
+  return true;
+}
+
+/// Options that are not texts. False: not one of these.
+bool take_flag(RunOptions& options, int letter) {
   switch (letter) {
-    case 'N':
-      options.nodes = value();
-      break;
-    case 'n':
-      options.tasks = value();
-      break;
-    case kTasksPerNode:
-      options.tasks_per_node = value();
-      break;
-    case 'w':
-      options.node_list = value();
-      break;
-    case 'm':
-      options.distribution = value();
-      break;
     case 'l':
       options.label = true;
-      break;
-    case 'D':
-      options.directory = value();
-      break;
-    case 'i':
-      options.input = value();
-      break;
-    case 'o':
-      options.output = value();
-      break;
-    case 'e':
-      options.error = value();
-      break;
-    case kExport:
-      options.export_list = value();
-      break;
-    case kUid:
-      options.user = value();
-      break;
-    case kGid:
-      options.group = value();
-      break;
-    case 't':
-      options.time = value();
       break;
     case 'K':
       options.kill_on_bad_exit = value() != "0";
@@ -121,11 +136,16 @@ bool take_step_option(RunOptions& options, int letter) {
     case 'O':
       options.overcommit = true;
       break;
+    case 'Q':
     case kQuiet:
       options.quiet = true;
       break;
     case 'v':
       ++options.verbose;
+      break;
+    case 'h':
+    case kHelp:
+      options.help = true;
       break;
     default:
       return false;
@@ -133,43 +153,10 @@ bool take_step_option(RunOptions& options, int letter) {
   return true;
 }
 
-/// Options of this command alone. False: not one of these.
-bool take_own_option(RunOptions& options, int letter) {
-  switch (letter) {
-    case kKillWait:
-      options.kill_wait = value();
-      break;
-    case kConf:
-      options.conf = value();
-      break;
-    case kPluginDir:
-      options.plugin_dir = value();
-      break;
-    case kStateDir:
-      options.state_dir = value();
-      break;
-    case kHalConf:
-      options.hal_conf = value();
-      break;
-    case kShape:
-      options.shape = value();
-      break;
-    case kTrace:
-      options.trace = value();
-      break;
-    case kJson:
-      options.json = value();
-      break;
-    case kHelp:
-      options.help = true;
-      break;
-    default:
-      if (letter < kFamily || letter >= kFamily + static_cast<int>(hal::host::kFamilyCount)) {
-        return false;
-      }
-      options.types[static_cast<std::size_t>(letter - kFamily)] = value();
-  }
-  return true;
+/// False: not an option of the command.
+bool take_option(RunOptions& options, int letter) {
+  return take_flag(options, letter) || take_value(options, letter, kTexts) ||
+         take_value(options, letter, kTextsGivenOrNot) || take_family(options, letter);
 }
 
 }  // namespace
@@ -182,14 +169,11 @@ hal::Result<RunOptions> parse_run_options(int argc, char** argv) {
     const int index = optind;
     const int letter = ::getopt_long(argc, argv, "+:N:n:w:m:lD:i:o:e:t:K::OvQh", kOptions, nullptr);
     if (letter == -1) break;
-    if (letter == 'Q') {
-      options.quiet = true;
-    } else if (letter == 'h') {
-      options.help = true;
-    } else if (letter == ':') {
+    if (letter == ':') {
       return hal::fail(Errc::invalid_argument, EINVAL,
                        "option " + std::string(argv[index]) + " needs a value");
-    } else if (!take_step_option(options, letter) && !take_own_option(options, letter)) {
+    }
+    if (!take_option(options, letter)) {
       return hal::fail(
           Errc::invalid_argument, EINVAL,
           "unknown option " + std::string(argv[index]) + "; \"backplane run --help\" lists them");
