@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <atomic>
-#include <barrier>
 #include <fstream>
-#include <thread>
 
 #include "tests/unit/plugins/switch_plugin.h"
 
@@ -82,35 +79,6 @@ TEST(PluginVersion, IsThatOfTheDocument) {
   EXPECT_EQ(version("proctrack_pgid.so"), 91U);
   EXPECT_EQ(version("core_spec_none.so"), 100U);
   EXPECT_EQ(version("jobacct_none.so"), 100U);
-}
-
-TEST(SwitchLoading, Check05_FirstCallFromSixteenThreadsInitialisesOnce) {
-  TestHost host;
-  host.set_config("[switch/none]\nbackend = nonsense\n");  // each attempt to initialise logs a line
-  const SwitchPlugin plugin("switch_none.so");
-  {
-    switch_jobinfo_t job = nullptr;
-    ASSERT_EQ(plugin.alloc_jobinfo(&job), -1) << "a first call must read the configuration";
-  }
-  host.set_config("[switch/none]\n");
-  (void)TestHost::take_log();
-  constexpr int kThreads = 16;
-  std::barrier start(kThreads);
-  std::atomic<int> failures{0};
-  {
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < kThreads; ++i) {
-      threads.emplace_back([&] {
-        start.arrive_and_wait();
-        switch_jobinfo_t job = nullptr;
-        if (plugin.alloc_jobinfo(&job) != 0 || job == nullptr) ++failures;
-        plugin.free_jobinfo(job);
-      });
-    }
-  }
-
-  EXPECT_EQ(failures, 0);
-  EXPECT_TRUE(TestHost::take_log().empty());
 }
 
 }  // namespace
