@@ -4,18 +4,13 @@
 namespace hal::conformance {
 namespace {
 
-AggregateUnderTest pgid(std::string name, bool group_references) {
-  return {.name = std::move(name),
-          .make = [group_references] { return linux_host::make_pgid(group_references); },
-          .holds_setsid = false};
-}
-
 std::string name_of(const testing::TestParamInfo<AggregateUnderTest>& info) {
   return info.param.name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Linux, ProcessAggregateTest,
-                         testing::Values(pgid("pgid", true), pgid("pgid_by_number", false)),
+                         testing::Values(linux_host::pgid("pgid", true),
+                                         linux_host::pgid("pgid_by_number", false)),
                          name_of);
 
 }  // namespace
@@ -24,8 +19,7 @@ INSTANTIATE_TEST_SUITE_P(Linux, ProcessAggregateTest,
 namespace hal::linux_host {
 
 INSTANTIATE_TEST_SUITE_P(Linux, PgidTest,
-                         testing::Values(conformance::pgid("pgid", true),
-                                         conformance::pgid("pgid_by_number", false)),
+                         testing::Values(pgid("pgid", true), pgid("pgid_by_number", false)),
                          conformance::name_of);
 
 }  // namespace hal::linux_host
