@@ -15,7 +15,7 @@ namespace hal::elan {
 /// | librmscall, libelanctrl, libelan3 | lib*.so | vendor libraries; absolute path or file name |
 /// | elan3_device | /proc/qsnet/elan3/device0 | its presence means Elan3 hardware |
 /// | no_frag | yes | no job starts while another one ends |
-/// | strict_state | no | a damaged state file fails `load` (3001) instead of being rebuilt |
+/// | strict_state | no | `load` refuses a damaged state file (3001) instead of rebuilding it |
 /// | open_wait_ms | 2000 | how long a capability may be refused by an ending step |
 /// | term_grace_ms | 2000 | between SIGTERM and SIGKILL when a step's stragglers are ended |
 /// | destroy_wait_ms | 30000 | after that, members that survive are error 3004 |

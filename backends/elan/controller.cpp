@@ -74,7 +74,7 @@ Result<AllocationState> ElanController::read_state(const StateFile& file) const 
   auto content = file.read();
   if (!content && content.error().kind != Errc::corrupt) return propagate(std::move(content));
   if (content && !*content) {
-    host_.log(LogLevel::info, "Elan: no saved switch state in " + file.path() + ": clean start");
+    host_.log(LogLevel::verbose, "Elan: no saved switch state in " + file.path() + ": clean start");
     return clean_state();
   }
   auto state =

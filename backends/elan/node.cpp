@@ -159,7 +159,9 @@ Result<> ElanNode::open_context(const Credential& credential, uid_t owner) {
     return result;
   }
   if (auto made = create_statistics(*capability, owner); !made) {
-    host_.log(LogLevel::warning,
+    // Nodes that share one machine share its segments: the second one of a step runs without.
+    const bool present = made.error().code == EEXIST;
+    host_.log(present ? LogLevel::verbose : LogLevel::warning,
               name_of(*capability) + " runs without a statistics segment: " + made.error().detail);
   }
   handles_.insert_or_assign(capability->program, std::move(*handle));
