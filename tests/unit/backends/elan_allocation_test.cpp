@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <set>
-#include <thread>
 
 #include "tests/unit/backends/elan_fixture.h"
 
@@ -148,42 +147,6 @@ TEST_F(ElanAllocationTest, Check20_OrderAgainstElanIdsIsRefused) {
     EXPECT_EQ(refused.error().code, EINVAL);
     EXPECT_NE(refused.error().detail.find("order"), std::string::npos);
   }
-}
-
-TEST_F(ElanAllocationTest, Check25_ThreadsBuildAndReleaseAtOnce) {
-  auto controller = this->controller();
-  std::mutex mutex;
-  std::set<std::uint32_t> programs;
-  std::set<std::uint32_t> live;  // contexts of q0
-  std::atomic<int> wrong{0};
-  {
-    std::vector<std::jthread> threads;
-    for (int t = 0; t < 64; ++t) {
-      threads.emplace_back([&] {
-        for (int n = 0; n < 50; ++n) {
-          const auto step = build(*controller, "q[0,3]", 6);
-          const auto read = step ? read_capability(*step) : Result<Capability>(Capability{});
-          {
-            const std::scoped_lock lock(mutex);
-            if (!step || !programs.insert(read->program).second) ++wrong;
-            for (auto c = read->low_context; c <= read->high_context; ++c) {
-              if (!live.insert(c).second) ++wrong;
-            }
-          }
-          std::this_thread::yield();
-          {
-            const std::scoped_lock lock(mutex);
-            for (auto c = read->low_context; c <= read->high_context; ++c) live.erase(c);
-          }
-          if (!controller->release(*step)) ++wrong;
-        }
-      });
-    }
-  }
-
-  EXPECT_EQ(wrong, 0);
-  EXPECT_EQ(programs.size(), 64U * 50U);
-  EXPECT_TRUE(build(*controller, "q[0,3]", 2046)) << "something is still granted";
 }
 
 TEST_F(ElanAllocationTest, ProgramNumbersCountOnAndWrap) {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <thread>
-
 #include "backends/elan/wire_words.h"
 #include "tests/unit/backends/elan_fixture.h"
 
@@ -141,25 +139,6 @@ TEST_F(ElanCapabilityTest, Check02_DecodeOfEncodeIsEqualAndConsumesItsBytesOnly)
   ASSERT_TRUE(decoded);
   EXPECT_EQ(*decoded, credential);
   EXPECT_EQ(reader.remaining(), 3U);
-}
-
-TEST_F(ElanCapabilityTest, Check02_ManyThreadsEncodeOneCredential) {
-  const Credential credential = example(TaskDistribution::block);
-  const auto codec = this->codec();
-  const auto expected = bytes_of(credential.wire());
-  std::atomic<int> different{0};
-  {
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < 8; ++i) {
-      threads.emplace_back([&] {
-        for (int n = 0; n < 200; ++n) {
-          if (bytes_of(codec->encode(credential)) != expected) ++different;
-        }
-      });
-    }
-  }
-
-  EXPECT_EQ(different, 0);
 }
 
 TEST_F(ElanCapabilityTest, Check02_OldFlavour) {

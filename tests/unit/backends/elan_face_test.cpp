@@ -2,13 +2,65 @@
 // The rows of the Elan acceptance list that only the plugin's face can show.
 #include <array>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <set>
 
 #include "backends/elan/backend.h"
+#include "tests/unit/backends/elan_key_forms.h"
 #include "tests/unit/plugins/elan_site.h"
 
 namespace hal::test {
 namespace {
+
+/// What a function of the document that prints to a stream writes.
+std::string printed(const SwitchPlugin& plugin, switch_jobinfo_t job) {
+  char* text = nullptr;
+  std::size_t size = 0;
+  FILE* stream = ::open_memstream(&text, &size);
+  plugin.print_jobinfo(stream, job);
+  std::fclose(stream);
+  std::string result(text, size);
+  std::free(text);
+  return result;
+}
+
+TEST(ElanFaceTest, Check13_PrintsAndLogsTellNoKey) {
+  ElanSite site;
+  std::string said;
+  std::set<std::string> forms;
+  {
+    ElanController plugin(site);
+    ASSERT_EQ(plugin.restore(), 0);
+    char unknown[] = "nobody";
+    char** no_variables = nullptr;
+    for (int i = 0; i < 16; ++i) {
+      switch_jobinfo_t job = plugin.built("n[0-1]", 2);
+      std::vector<std::byte> wire = plugin.packed(job);
+      forms.merge(elan::test::forms_of_key(wire));
+      std::array<char, 256> line{};
+      plugin.sprint_jobinfo(job, line.data(), line.size());
+      said += line.data() + printed(plugin, job);
+
+      wire[40] ^= std::byte{1};
+      TestBuffer damage(wire);
+      switch_jobinfo_t other = plugin.allocate();
+      EXPECT_EQ(plugin.unpack_jobinfo(other, damage.get()), -1);
+      EXPECT_EQ(plugin.build_jobinfo(other, unknown, 1, 0, nullptr), -1);
+      EXPECT_EQ(plugin.job_attach(job, &no_variables, 0, 0, 2, 2, 0), -1);
+      plugin.free_jobinfo(other);
+      plugin.free_jobinfo(job);
+    }
+  }
+  for (const std::string& line : site.host.take_log()) said += line + '\n';
+
+  EXPECT_GT(forms.size(), 100U);
+  EXPECT_NE(said.find("prg="), std::string::npos);
+  EXPECT_NE(said.find("Version"), std::string::npos) << "print gave nothing";
+  EXPECT_NE(said.find("nobody"), std::string::npos) << "the failures were not logged";
+  EXPECT_TRUE(elan::test::found_in(said, forms).empty()) << said;
+}
 
 TEST(ElanFaceTest, Check22_ErrnoIsZeroAtFirstAndOnlyEverOurs) {
   const ElanSite site;

@@ -24,6 +24,7 @@ class TestHost final : public Host, public Clock {
   void log(LogLevel, std::string_view message) override {
     const std::scoped_lock lock(mutex_);
     log_.append(message).append("\n");
+    if (!log_path_.empty()) std::ofstream(log_path_, std::ios::app) << message << '\n';
   }
   std::string node_name() override { return node_; }
   Clock& clock() override { return real_time_ ? system_clock() : static_cast<Clock&>(*this); }
@@ -36,6 +37,7 @@ class TestHost final : public Host, public Clock {
   }
   std::string node_ = "q0";
   bool real_time_ = false;  ///< for tests that wait for processes
+  std::string log_path_;    ///< a file that also gets what forked copies log
 
  private:
   std::mutex mutex_;
