@@ -22,6 +22,13 @@ unsigned size_class(std::uint32_t count) {
 }  // namespace
 
 NodeSet::NodeSet(std::vector<Interval> intervals) : intervals_(std::move(intervals)) {
+  const auto disorder = [](const Interval& one, const Interval& next) {
+    return one.last < one.first || next.first <= std::uint64_t{one.last} + 1;
+  };
+  if (std::ranges::adjacent_find(intervals_, disorder) == intervals_.end() &&
+      (intervals_.empty() || intervals_.back().first <= intervals_.back().last)) {
+    return;
+  }
   std::erase_if(intervals_, [](const Interval& one) { return one.first > one.last; });
   std::ranges::sort(intervals_, {}, &Interval::first);
   std::size_t kept = 0;
@@ -62,9 +69,9 @@ std::uint64_t NodeSet::count() const noexcept {
 const RangeAllocator::Grant* RangeAllocator::conflict(const NodeSet& nodes, std::uint32_t first,
                                                       std::uint32_t count,
                                                       std::optional<Key> except) const {
-  for (unsigned size = 0; size < by_first_.size(); ++size) {
+  for (std::uint32_t left = sizes_; left != 0; left &= left - 1) {
+    const auto size = static_cast<unsigned>(std::countr_zero(left));
     const auto& index = by_first_[size];
-    if (index.empty()) continue;
     // No grant of this class is longer than `reach`, so none further left can overlap.
     const std::uint64_t reach = std::uint64_t{2} << size;
     const auto from = first >= reach ? static_cast<std::uint32_t>(first - reach + 1) : 0U;
@@ -88,9 +95,11 @@ std::optional<std::uint32_t> RangeAllocator::search(const NodeSet& nodes, std::u
 }
 
 void RangeAllocator::insert(Key key, Grant grant) {
-  const auto placed = grants_.insert_or_assign(key, std::move(grant)).first;
-  const Grant& stored = placed->second;
-  by_first_[size_class(stored.count)].insert_or_assign({stored.first, key}, &stored);
+  // Keys mostly count up.
+  const Grant& stored = grants_.insert_or_assign(grants_.end(), key, std::move(grant))->second;
+  const unsigned size = size_class(stored.count);
+  by_first_[size].insert_or_assign({stored.first, key}, &stored);
+  sizes_ |= 1U << size;
 }
 
 Result<std::uint32_t> RangeAllocator::allocate(Key key, NodeSet nodes, std::uint32_t count) {
@@ -139,7 +148,9 @@ Result<> RangeAllocator::reserve(Key key, Grant grant) {
 bool RangeAllocator::release(Key key) {
   const auto found = grants_.find(key);
   if (found == grants_.end()) return false;
-  by_first_[size_class(found->second.count)].erase({found->second.first, key});
+  const unsigned size = size_class(found->second.count);
+  by_first_[size].erase({found->second.first, key});
+  if (by_first_[size].empty()) sizes_ &= ~(1U << size);
   grants_.erase(found);
   return true;
 }
@@ -151,6 +162,7 @@ const RangeAllocator::Grant* RangeAllocator::find(Key key) const {
 
 void RangeAllocator::clear() noexcept {
   for (auto& index : by_first_) index.clear();
+  sizes_ = 0;
   grants_.clear();
   cursor_ = 0;
 }

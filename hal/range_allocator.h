@@ -93,6 +93,7 @@ class RangeAllocator {
   std::uint32_t cursor_ = 0;
   std::map<Key, Grant> grants_;
   std::array<Index, 32> by_first_;
+  std::uint32_t sizes_ = 0;  ///< bit i: by_first_[i] is not empty
 };
 
 }  // namespace hal

@@ -81,6 +81,12 @@ std::uint32_t count_bits(std::span<const std::byte> bitmap) {
   return count;
 }
 
+constexpr auto kAllOnes = [] {
+  std::array<std::byte, limits_of(Flavour::elanctrl).wire_size> form{};
+  form.fill(std::byte{0xFF});
+  return form;
+}();
+
 bool has_bit(std::span<const std::byte> bitmap, std::size_t bit) {
   return (load_word(bitmap.data() + bit / 32 * 4) >> (bit % 32) & 1U) != 0;
 }
@@ -231,7 +237,14 @@ Credential build_capability(const CapabilityPlan& plan, std::span<const std::byt
   const std::uint32_t high_node = last.first + last.count - 1;
   const bool cyclic = plan.layout.distribution() == TaskDistribution::cyclic;
 
-  std::vector<std::byte> wire(limits.wire_size);
+  const std::size_t span = high_node - low_node + 1;
+  const std::size_t slots = span * contexts;
+
+  // A copy of a prepared form is cheaper than blank memory that is filled.
+  const bool every_slot = plan.layout.task_count() == slots;
+  const auto form =
+      every_slot ? std::span(kAllOnes).first(limits.wire_size) : unbuilt_wire(plan.flavour);
+  std::vector<std::byte> wire(form.begin(), form.end());
   std::byte* at = wire.data();
   store_word(at, kCredentialMagic);
   store_word(at + kProgram, plan.program);
@@ -249,7 +262,10 @@ Credential build_capability(const CapabilityPlan& plan, std::span<const std::byt
   store_word(at + limits.bitmap_offset - 4, 1);  // rail 0
 
   WireBitmap bitmap(at + limits.bitmap_offset);
-  const std::size_t span = high_node - low_node + 1;
+  if (every_slot) {
+    bitmap.truncate(slots, limits.max_processes);
+    return Credential(std::move(wire));
+  }
   for_each_group(plan, [&](std::uint32_t first, std::uint32_t nodes, std::uint32_t tasks) {
     if (cyclic) {
       set_cyclic(bitmap, first, nodes, span, tasks);

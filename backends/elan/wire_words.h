@@ -55,6 +55,17 @@ class WireBitmap {
     merge(high_word, high_mask);
   }
 
+  /// Clears the bits from `first` on; `size` is a multiple of 32.
+  void truncate(std::size_t first, std::size_t size) noexcept {
+    const std::size_t rest = first % 32;
+    std::size_t word = first / 32;
+    if (rest != 0) {
+      store_word(base_ + 4 * word, load_word(base_ + 4 * word) & ~(~0U << rest));
+      ++word;
+    }
+    std::memset(base_ + 4 * word, 0, size / 8 - 4 * word);
+  }
+
  private:
   void merge(std::size_t word, std::uint32_t mask) noexcept {
     std::byte* at = base_ + 4 * word;
