@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
@@ -33,15 +32,21 @@ int signal_pidfd(int fd, int signal) {
   return static_cast<int>(::syscall(SYS_pidfd_send_signal, fd, signal, nullptr, 0));
 }
 
+/// The number that `text` starts with; 0: none.
+template <class Number>
+Number leading_number(std::string_view text) {
+  Number value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
 std::uint64_t field_number(std::string_view fields, int index) {
   for (int skipped = 0; skipped < index; ++skipped) {
     const auto blank = fields.find(' ');
     if (blank == std::string_view::npos) return 0;
     fields.remove_prefix(blank + 1);
   }
-  std::uint64_t value = 0;
-  std::from_chars(fields.data(), fields.data() + fields.size(), value);
-  return value;
+  return leading_number<std::uint64_t>(fields);
 }
 
 std::vector<ProcessFacts> all_processes() {
@@ -49,10 +54,9 @@ std::vector<ProcessFacts> all_processes() {
   const std::unique_ptr<DIR, int (*)(DIR*)> proc(::opendir("/proc"), ::closedir);
   if (!proc) return all;
   while (const dirent* entry = ::readdir(proc.get())) {
-    if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
-    if (auto facts = process_facts(static_cast<pid_t>(std::atoi(entry->d_name)))) {
-      all.push_back(*facts);
-    }
+    const auto pid = leading_number<pid_t>(entry->d_name);
+    if (pid <= 0) continue;
+    if (auto facts = process_facts(pid)) all.push_back(*facts);
   }
   return all;
 }
@@ -180,9 +184,10 @@ std::vector<ProcessFacts> children() {
   for (ssize_t size; (size = ::read(fd.get(), block.data(), block.size())) > 0;) {
     text.append(block.data(), static_cast<std::size_t>(size));
   }
-  for (std::size_t at = 0; at < text.size(); at = text.find(' ', at) + 1) {
-    if (const auto facts = process_facts(std::atoi(text.c_str() + at))) found.push_back(*facts);
-    if (text.find(' ', at) == std::string::npos) break;
+  for (std::string_view rest = text; !rest.empty();) {
+    if (const auto facts = process_facts(leading_number<pid_t>(rest))) found.push_back(*facts);
+    const auto blank = rest.find(' ');
+    rest.remove_prefix(blank == std::string_view::npos ? rest.size() : blank + 1);
   }
   return found;
 }

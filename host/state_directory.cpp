@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/state_directory.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cinttypes>
 #include <cstdio>
 #include <fcntl.h>
+#include <string_view>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,6 +20,17 @@ namespace {
 
 /// Above this, SLURM's own numbers begin to have other meanings.
 constexpr std::uint32_t kLastJob = 0x03ffffff;
+
+/// Takes blanks, `word` and the number behind it off `text`; false: they are not there.
+template <class Number>
+bool take_number(std::string_view& text, std::string_view word, Number& number) {
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  if (!text.starts_with(word)) return false;
+  text.remove_prefix(word.size());
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return error == std::errc{};
+}
 
 }  // namespace
 
@@ -47,11 +61,10 @@ Result<StateDirectory::Lock> StateDirectory::lock() {
   char text[96];
   const ssize_t size = ::pread(lock_.get(), text, sizeof text - 1, 0);
   if (size > 0) {
-    text[size] = '\0';
+    std::string_view rest(text, static_cast<std::size_t>(size));
     Counters read;
     // A damaged file costs the count, not the run: ledgers keep two steps from sharing a number.
-    if (std::sscanf(text, "job %" SCNu32 " change %" SCNu64, &read.next_job, &read.generation) ==
-            2 &&
+    if (take_number(rest, "job ", read.next_job) && take_number(rest, "change ", read.generation) &&
         read.next_job > 0 && read.next_job <= kLastJob) {
       lock.counters_ = read;
     }
