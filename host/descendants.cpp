@@ -192,6 +192,15 @@ std::vector<ProcessFacts> children() {
   return found;
 }
 
+std::optional<EndedChild> reap_child() {
+  EndedChild child;
+  do {
+    child.pid = ::wait4(-1, &child.wait_status, WNOHANG, &child.usage);
+  } while (child.pid < 0 && errno == EINTR);
+  if (child.pid <= 0) return std::nullopt;
+  return child;
+}
+
 Result<> adopt_orphans() {
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {
     return fail_errno(errno, "prctl(PR_SET_CHILD_SUBREAPER)");

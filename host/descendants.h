@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <sys/resource.h>
 #include <sys/types.h>
 #include <vector>
 
@@ -46,6 +47,16 @@ bool kill_process(pid_t pid, std::uint64_t start_time, std::chrono::milliseconds
 
 /// The caller's own children, zombies included.
 [[nodiscard]] std::vector<ProcessFacts> children();
+
+/// A child that has ended.
+struct EndedChild {
+  pid_t pid = 0;
+  int wait_status = 0;
+  rusage usage{};
+};
+
+/// Reaps one child that has ended; nothing when there is none.
+[[nodiscard]] std::optional<EndedChild> reap_child();
 
 /// Waits until that very process is gone; false after `limit`.
 bool wait_for_end(pid_t pid, std::uint64_t start_time, std::chrono::milliseconds limit);

@@ -8,8 +8,9 @@
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+#include "host/descendants.h"
 
 namespace hal::host {
 
@@ -101,14 +102,9 @@ void Session::wait_for_tasks() {
 
 void Session::reap() {
   std::vector<TaskEnd> ended;
-  while (true) {
-    int status = 0;
-    rusage usage{};
-    const pid_t pid = ::wait4(-1, &status, WNOHANG, &usage);
-    if (pid < 0 && errno == EINTR) continue;
-    if (pid <= 0) break;
-    if (auto end = tasks_.note_end(pid, status, usage)) {
-      account_task_end(node_, pid, status, usage);
+  while (auto child = reap_child()) {
+    if (auto end = tasks_.note_end(child->pid, child->wait_status, child->usage)) {
+      account_task_end(node_, child->pid, child->wait_status, child->usage);
       ended.push_back(*end);
     }
   }

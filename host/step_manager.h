@@ -44,7 +44,6 @@ class StepManager {
   void take_orders();
   void take_reports();
   void reap_children();
-  void note_child(pid_t pid, int status, rusage& usage);
   void signal_tasks(int signal);
   void kill_everything();
 

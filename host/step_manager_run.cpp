@@ -6,7 +6,6 @@
 #include <csignal>
 #include <cstring>
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -91,21 +90,16 @@ void StepManager::take_reports() {
 
 void StepManager::reap_children() {
   std::vector<TaskEnd> ended;
-  while (true) {
-    int status = 0;
-    rusage usage{};
-    const pid_t pid = ::wait4(-1, &status, WNOHANG, &usage);
-    if (pid < 0 && errno == EINTR) continue;
-    if (pid <= 0) break;
-    if (pid == session_) {
+  while (auto child = reap_child()) {
+    if (child->pid == session_) {
       session_running_ = false;
-      session_status_ = status;
+      session_status_ = child->wait_status;
       take_reports();
-    } else if (auto end = tasks_.note_end(pid, status, usage)) {
-      account_task_end(node_, pid, status, usage);
+    } else if (auto end = tasks_.note_end(child->pid, child->wait_status, child->usage)) {
+      account_task_end(node_, child->pid, child->wait_status, child->usage);
       ended.push_back(*end);
     } else {
-      note_orphan(pid, status);
+      note_orphan(child->pid, child->wait_status);
     }
   }
   if (ended.empty()) return;
