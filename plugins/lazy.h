@@ -23,7 +23,7 @@ class Lazy {
   /// The object, or null while there is none. One load.
   [[nodiscard]] T* peek() const noexcept {
     const std::uintptr_t state = state_.load(std::memory_order_acquire);
-    return (state & kMaking) != 0 ? nullptr : reinterpret_cast<T*>(state);
+    return (state & kMaking) != 0 ? nullptr : object_of(state);
   }
 
   /// The object; made by `make` (a Result<std::unique_ptr<T>>) when there is none. After a failure
@@ -38,7 +38,7 @@ class Lazy {
   /// Gives the object up to the caller: empty afterwards.
   [[nodiscard]] std::unique_ptr<T> take() noexcept {
     const std::uintptr_t state = state_.exchange(0, std::memory_order_acq_rel);
-    return std::unique_ptr<T>((state & kMaking) == 0 ? reinterpret_cast<T*>(state) : nullptr);
+    return std::unique_ptr<T>((state & kMaking) == 0 ? object_of(state) : nullptr);
   }
 
   /// Destroys the object; nobody may be using it.
@@ -46,6 +46,11 @@ class Lazy {
 
  private:
   static constexpr std::uintptr_t kMaking = 1;
+
+  static T* object_of(std::uintptr_t state) noexcept {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): one word tells the object from its maker
+    return reinterpret_cast<T*>(state);
+  }
 
   template <class Make>
   Result<T*> make_or_wait(Make&& make) {
@@ -57,7 +62,7 @@ class Lazy {
         state_.wait(seen, std::memory_order_acquire);
         seen = state_.load(std::memory_order_acquire);
       } else if (seen != 0 && (seen & kMaking) == 0) {
-        return reinterpret_cast<T*>(seen);
+        return object_of(seen);
       } else if (state_.compare_exchange_weak(seen, mine, std::memory_order_acq_rel)) {
         return make_now(make);  // empty, or its maker stayed behind in the parent process
       }
@@ -69,8 +74,9 @@ class Lazy {
     Settle settle{state_};
     Result<std::unique_ptr<T>> made = make();
     if (!made) return propagate(std::move(made));
-    settle.value = reinterpret_cast<std::uintptr_t>(made->release());
-    return reinterpret_cast<T*>(settle.value);
+    T* const object = made->release();
+    settle.value = reinterpret_cast<std::uintptr_t>(object);
+    return object;
   }
 
   struct Settle {  // also on an exception: a waiter must never wait for nobody

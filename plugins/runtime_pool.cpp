@@ -5,7 +5,8 @@
 // each time.
 
 namespace __gnu_cxx {
-void __freeres() noexcept;  // libstdc++'s own, for exactly this
+// NOLINTNEXTLINE(readability-identifier-naming): the name is libstdc++'s
+void __freeres() noexcept;  // made for exactly this
 }  // namespace __gnu_cxx
 
 namespace {

@@ -10,7 +10,7 @@
 namespace hal::classic {
 namespace {
 
-constexpr std::size_t kGrowth = 16 * 1024;
+constexpr std::size_t kGrowth = std::size_t{16} * 1024;
 
 Result<> check(const HostBuffer* buffer) {
   if (buffer != nullptr && buffer->magic == kBufferMagic && buffer->head != nullptr &&

@@ -30,6 +30,7 @@ plugin::Restore restore_request(SwitchEra era, const char* directory, int recove
 plugin::StepRequest step_request(SwitchEra era, const char* nodes, intptr_t tasks, int cyclic) {
   plugin::StepRequest request{.nodes = text_of(nodes), .tasks = 0U, .cyclic = cyclic != 0};
   if (era >= SwitchEra::v0_6) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): later hosts pass an array in the count's place
     request.tasks = reinterpret_cast<const int*>(tasks);
   } else {
     const auto count = static_cast<std::int32_t>(tasks);
