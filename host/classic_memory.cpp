@@ -24,7 +24,7 @@ BlockHeader* header_of(const void* block) noexcept {
 }
 
 [[noreturn]] void out_of_memory() noexcept {
-  std::fputs("backplane: out of memory\n", stderr);
+  (void)std::fputs("backplane: out of memory\n", stderr);
   std::abort();
 }
 
@@ -53,7 +53,8 @@ void* host_realloc(void* block, std::size_t size) {
 void host_free(void* block) noexcept {
   if (block == nullptr) return;
   if (!has_host_header(block)) {
-    std::fputs("backplane: a plugin handed back memory without the daemon's header\n", stderr);
+    (void)std::fputs("backplane: a plugin handed back memory without the daemon's header\n",
+                     stderr);
     std::abort();
   }
   *header_of(block) = {0, 0};  // a second free is found

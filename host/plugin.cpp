@@ -203,7 +203,7 @@ class PluginLoader {
     plugin.version_ = version;
     if (accepted(table_, version)) return {};
     std::array<char, 16> text{};
-    std::snprintf(text.data(), text.size(), "0x%06x", version);
+    (void)std::snprintf(text.data(), text.size(), "0x%06x", version);
     return fail(Errc::unsupported, ENOSYS,
                 plugin.file_ + ": plugin_version " + text.data() +
                     " is of a release whose calls take other arguments; take the build for the "
@@ -292,7 +292,7 @@ void Plugin::close() noexcept {
   // Declared void or int over the years; the result was never used.
   if (auto* const fini = reinterpret_cast<void (*)()>(own_symbol(library_, "fini"))) {
     std::array<char, kMaxType + 8> label{};
-    std::snprintf(label.data(), label.size(), "fini %s", type_.c_str());
+    (void)std::snprintf(label.data(), label.size(), "fini %s", type_.c_str());
     trace_ != nullptr ? trace_->call(label.data(), fini) : fini();
   }
   ::dlclose(std::exchange(library_, nullptr));

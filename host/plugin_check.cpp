@@ -223,8 +223,8 @@ Result<PluginReport> inspect_plugin(const std::string& file, SystemLibraries& li
 std::string version_text(std::uint32_t version) {
   if (version <= 0xffff) return std::to_string(version);
   std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%u.%02u.%u", (version >> 16) & 0xffU,
-                (version >> 8) & 0xffU, version & 0xffU);
+  (void)std::snprintf(text.data(), text.size(), "%u.%02u.%u", (version >> 16) & 0xffU,
+                      (version >> 8) & 0xffU, version & 0xffU);
   return text.data();
 }
 

@@ -26,7 +26,7 @@ bool writable_by_others(const struct stat& info) noexcept {
 
 Failure refuse(const std::string& path, const struct stat& info) {
   std::array<char, 16> mode{};
-  std::snprintf(mode.data(), mode.size(), "%04o", info.st_mode & 07777U);
+  (void)std::snprintf(mode.data(), mode.size(), "%04o", info.st_mode & 07777U);
   std::string detail = path;
   if (!trusted_owner(info)) {
     detail += ": belongs to user " + std::to_string(info.st_uid) +

@@ -18,9 +18,9 @@ Result<> SignalSource::open(Poller& poller, sigset_t& before) {
   }
   sigset_t blocked = taken;
   sigaddset(&blocked, SIGCHLD);
-  ::signal(SIGCHLD, SIG_DFL);
-  ::signal(SIGPIPE, SIG_IGN);
-  ::signal(SIGTTIN, SIG_IGN);
+  (void)::signal(SIGCHLD, SIG_DFL);
+  (void)::signal(SIGPIPE, SIG_IGN);
+  (void)::signal(SIGTTIN, SIG_IGN);
   ::sigprocmask(SIG_BLOCK, &blocked, &before);
   fd_.reset(::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd_ || !poller.add(fd_.get(), EPOLLIN, *this)) return fail_errno(errno, "signalfd");

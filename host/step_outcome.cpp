@@ -31,7 +31,8 @@ std::string json_text(const std::string& text) {
       quoted += character;
     } else if (static_cast<unsigned char>(character) < 0x20) {
       std::array<char, 8> escape;
-      std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(character));
+      (void)std::snprintf(escape.data(), escape.size(), "\\u%04x",
+                          static_cast<unsigned>(character));
       quoted += escape.data();
     } else {
       quoted += character;

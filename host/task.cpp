@@ -39,8 +39,8 @@ bool wait_for_go(int go_read) {
 /// ignores for itself, nothing blocked.
 void restore_process(const LaunchState& launch) {
   if (launch.open_files) (void)::setrlimit(RLIMIT_NOFILE, &*launch.open_files);
-  ::signal(SIGPIPE, SIG_DFL);
-  ::signal(SIGTTIN, SIG_DFL);
+  (void)::signal(SIGPIPE, SIG_DFL);
+  (void)::signal(SIGTTIN, SIG_DFL);
   ::sigprocmask(SIG_SETMASK, &launch.signal_mask, nullptr);
 }
 

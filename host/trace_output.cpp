@@ -27,8 +27,9 @@ std::string who(const TraceRecord& record) {
 
 std::string microseconds(std::uint64_t ns) {
   std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%llu.%03llu", static_cast<unsigned long long>(ns / 1000),
-                static_cast<unsigned long long>(ns % 1000));
+  (void)std::snprintf(text.data(), text.size(), "%llu.%03llu",
+                      static_cast<unsigned long long>(ns / 1000),
+                      static_cast<unsigned long long>(ns % 1000));
   return text.data();
 }
 
@@ -68,7 +69,7 @@ std::string quoted(std::string_view text) {
       out += "\\ufffd";
     } else if (byte < 0x20) {
       std::array<char, 8> escape{};
-      std::snprintf(escape.data(), escape.size(), "\\u%04x", byte);
+      (void)std::snprintf(escape.data(), escape.size(), "\\u%04x", byte);
       out += escape.data();
     } else {
       out += c;
@@ -111,7 +112,7 @@ std::vector<std::vector<const TraceRecord*>> by_process(const TraceSnapshot& sna
 void append_row(std::string& out, const TraceRecord& record, std::uint64_t origin,
                 std::size_t name_width) {
   std::array<char, 160> row{};
-  std::snprintf(
+  (void)std::snprintf(
       row.data(), row.size(), "  %12s  %10s  %-*s  ",
       microseconds(record.start_ns - origin).c_str(),
       record.kind == TraceResult::running ? "-" : microseconds(record.duration_ns).c_str(),
@@ -151,8 +152,8 @@ std::string trace_as_text(const TraceSnapshot& snapshot) {
     if (!out.empty()) out += '\n';
     out += who(first) + ", pid " + std::to_string(first.pid) + "\n";
     std::array<char, 160> head{};
-    std::snprintf(head.data(), head.size(), "  %12s  %10s  %-*s  %s\n", "start us", "took us",
-                  static_cast<int>(name_width), "call", "result");
+    (void)std::snprintf(head.data(), head.size(), "  %12s  %10s  %-*s  %s\n", "start us", "took us",
+                        static_cast<int>(name_width), "call", "result");
     out += head.data();
     uid_t uid = first.uid;
     out += "  as user " + std::to_string(uid) + "\n";

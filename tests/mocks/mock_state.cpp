@@ -256,8 +256,8 @@ void record_call(CoreState& state, const char* function, const Arguments& argume
   entry.uid = caller_uid();
   entry.node = node;
   entry.error = error;
-  std::snprintf(entry.function, sizeof entry.function, "%s", function);
-  std::snprintf(entry.arguments, sizeof entry.arguments, "%s", arguments.text());
+  (void)std::snprintf(entry.function, sizeof entry.function, "%s", function);
+  (void)std::snprintf(entry.arguments, sizeof entry.arguments, "%s", arguments.text());
 }
 
 void kill_caller() {
@@ -273,7 +273,7 @@ bool add_rule(CoreState& state, const char* function, std::uint64_t nth, Action 
     rule.every = nth == 0 ? 1 : 0;
     rule.countdown = nth;
     rule.value = value;
-    std::snprintf(rule.function, sizeof rule.function, "%s", function);
+    (void)std::snprintf(rule.function, sizeof rule.function, "%s", function);
     rule.action = action;
     return true;
   }

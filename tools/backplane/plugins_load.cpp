@@ -55,7 +55,7 @@ void load_in_child(hal::host::PluginReport& report) {
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return add(report, "no pipe for the test load");
   hal::UniqueFd reader(ends[0]);
   hal::UniqueFd writer(ends[1]);
-  std::fflush(nullptr);
+  (void)std::fflush(nullptr);
   const pid_t child = ::fork();
   if (child < 0) return add(report, "no process for the test load");
   if (child == 0) open_and_leave(report, writer.get());

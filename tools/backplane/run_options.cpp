@@ -184,7 +184,7 @@ hal::Result<RunOptions> parse_run_options(int argc, char** argv) {
 }
 
 void print_run_help() {
-  std::fputs(
+  (void)std::fputs(
       "usage: backplane run [OPTION...] [--] PROGRAM [ARGUMENT...]\n"
       "\n"
       "Runs a job step on this box: controller, node managers and tasks as real processes, "

@@ -136,7 +136,7 @@ int main(int argc, char** argv) {
     words.erase(words.begin(), words.begin() + 2);
   }
   if (!words.empty() && (words[0] == "--help" || words[0] == "-h")) {
-    std::fputs(kUsage, stdout);
+    (void)std::fputs(kUsage, stdout);
     return 0;
   }
   if (words.empty()) return usage("no command");

@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <sys/resource.h>
 #include <sys/shm.h>
@@ -50,7 +51,7 @@ std::optional<Mark> decode(const ElanState& state, std::uint64_t value) {
 // Reads a small file of /proc; empty if it is not there.
 std::string read_proc(pid_t pid, const char* name) {
   std::array<char, 4096> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "/proc/%d/%s", static_cast<int>(pid), name);
+  (void)std::snprintf(buffer.data(), buffer.size(), "/proc/%d/%s", static_cast<int>(pid), name);
   const int fd = ::open(buffer.data(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return {};
   const ssize_t got = ::read(fd, buffer.data(), buffer.size());
@@ -160,13 +161,15 @@ std::vector<int> segments_of(std::int32_t key, pid_t creator) {
   if (!table) return found;
   std::array<char, 512> line{};
   while (std::fgets(line.data(), static_cast<int>(line.size()), table.get()) != nullptr) {
-    long segment_key_read = 0;
-    long id = 0;
-    long creator_read = 0;
-    if (std::sscanf(line.data(), "%ld %ld %*s %*s %ld", &segment_key_read, &id, &creator_read) ==
-            3 &&
-        static_cast<std::int32_t>(segment_key_read) == key && creator_read == creator) {
-      found.push_back(static_cast<int>(id));
+    std::istringstream columns(line.data());
+    std::int32_t segment_key = 0;
+    int id = 0;
+    std::string permissions;
+    std::string size;
+    pid_t segment_creator = 0;
+    if (columns >> segment_key >> id >> permissions >> size >> segment_creator &&
+        segment_key == key && segment_creator == creator) {
+      found.push_back(id);
     }
   }
   return found;

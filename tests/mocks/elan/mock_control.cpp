@@ -44,7 +44,7 @@ class Report {
   template <class... Values>
   void add(const char* format, Values... values) {
     char line[200];
-    std::snprintf(line, sizeof line, format, values...);
+    (void)std::snprintf(line, sizeof line, format, values...);
     lines_.emplace_back(line);
   }
   [[nodiscard]] std::vector<std::string> take() { return std::move(lines_); }
@@ -207,11 +207,11 @@ std::uint32_t ElanMock::lock_owner_deaths() const { return state_of(path_).core.
 
 std::string to_string(const TracedCall& call) {
   char head[128];
-  std::snprintf(head, sizeof head, "%llu %llu.%06llu pid %d uid %u node %d ",
-                static_cast<unsigned long long>(call.sequence),
-                static_cast<unsigned long long>(call.nanoseconds / 1000000000U),
-                static_cast<unsigned long long>(call.nanoseconds / 1000U % 1000000U), call.pid,
-                call.uid, call.node);
+  (void)std::snprintf(head, sizeof head, "%llu %llu.%06llu pid %d uid %u node %d ",
+                      static_cast<unsigned long long>(call.sequence),
+                      static_cast<unsigned long long>(call.nanoseconds / 1000000000U),
+                      static_cast<unsigned long long>(call.nanoseconds / 1000U % 1000000U),
+                      call.pid, call.uid, call.node);
   std::string text = head + call.function + "(" + call.arguments + ") = ";
   text += std::to_string(call.result);
   if (call.error != 0) text += std::string(" (") + ::strerrorname_np(call.error) + ")";
