@@ -48,9 +48,9 @@ class InterconnectController {
   /// Takes up the state saved in `directory` and reconciles it with `recovered`, the credentials of
   /// steps that are still running: grants without a step are freed, steps without a grant are
   /// added. Missing state is an empty state. From now on each change is written there. [IC-10]
-  /// No directory: start empty and save nothing. Called again: replaces the state. A damaged file is
-  /// kept aside, logged, and replaced by what `recovered` tells, unless the backend cannot rebuild
-  /// its state from credentials or its site forbids that by an option.
+  /// No directory: start empty and save nothing. Called again: replaces the state. A damaged file
+  /// is kept aside, logged, and replaced by what `recovered` tells, unless the backend cannot
+  /// rebuild its state from credentials or its site forbids that by an option.
   /// @return corrupt: such a damaged file; the state in memory is as before the call.
   [[nodiscard]] virtual Result<> load(const std::optional<std::string>& directory,
                                       std::span<const Credential* const> recovered) = 0;
