@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <unistd.h>
 
@@ -30,15 +31,22 @@ void fill(Native& native, const Credential& credential, const Capability& fields
   }
 }
 
+Result<VendorLibrary> open_resolved(const std::string& path,
+                                    std::initializer_list<VendorSymbol*> symbols) {
+  auto opened = VendorLibrary::open(path);
+  if (!opened) return opened;
+  if (auto resolved = opened->resolve(symbols); !resolved) return propagate(std::move(resolved));
+  return opened;
+}
+
 }  // namespace
 
 Result<> load_library(VendorLibrary& library, const std::string& path,
                       std::initializer_list<VendorSymbol*> symbols) {
   if (library.is_open()) return {};
-  auto opened = VendorLibrary::open(path);
-  auto resolved = opened ? opened->resolve(symbols) : Result<>(propagate(std::move(opened)));
-  if (!resolved) {
-    Error error = std::move(resolved).error();
+  auto opened = open_resolved(path, symbols);
+  if (!opened) {
+    Error error = std::move(opened).error();
     if (error.detail.find(path) == std::string::npos) error.detail.insert(0, path + ": ");
     return fail(error.kind, kElanControl, error.detail + " (vendor library of switch/elan)");
   }
@@ -78,7 +86,7 @@ Result<> ElanDevice::load() {
 void* ElanDevice::open(int rail) const {
   if (flavour_ == Flavour::elan3) {
     void* context = elan3_.open(rail);
-    return context == reinterpret_cast<void*>(-1) ? nullptr : context;
+    return reinterpret_cast<std::intptr_t>(context) == -1 ? nullptr : context;
   }
   void* handle = nullptr;
   return ctrl_.open(&handle) == 0 ? handle : nullptr;

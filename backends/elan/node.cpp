@@ -275,8 +275,9 @@ class OptionReader {
  private:
   template <class T>
   T keep(Result<T>&& value) {
-    if (!value && outcome_) outcome_ = propagate(std::move(value));
-    return value ? std::move(*value) : T{};
+    if (value) return std::move(*value);
+    if (outcome_) outcome_ = propagate(std::move(value));
+    return T{};
   }
 
   const BackendConfig& config_;
