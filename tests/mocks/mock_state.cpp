@@ -109,8 +109,8 @@ Mapping* Mapping::at(const std::string& path, const StateLayout& layout) {
   Mapping* mine = create(path, layout);
   if (mine == nullptr) {
     const int error = errno;
-    std::fprintf(stderr, "backplane mock: cannot use state file %s: %s\n", path.c_str(),
-                 std::strerror(error));
+    (void)std::fprintf(stderr, "backplane mock: cannot use state file %s: %s\n", path.c_str(),
+                       std::strerror(error));
     errno = error;
     return nullptr;
   }
@@ -214,7 +214,7 @@ uid_t caller_uid() {
 Arguments::Arguments(const char* format, ...) : text_{} {
   va_list list;
   va_start(list, format);
-  std::vsnprintf(text_, sizeof text_, format, list);
+  (void)std::vsnprintf(text_, sizeof text_, format, list);
   va_end(list);
 }
 

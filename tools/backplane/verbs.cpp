@@ -50,7 +50,7 @@ std::string_view suggest_verb(std::string_view word) noexcept {
 }
 
 int complain(std::string_view message, int code) {
-  std::fprintf(stderr, "backplane: %.*s\n", static_cast<int>(message.size()), message.data());
+  (void)std::fprintf(stderr, "backplane: %.*s\n", static_cast<int>(message.size()), message.data());
   return code;
 }
 

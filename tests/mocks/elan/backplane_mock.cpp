@@ -29,7 +29,7 @@ constexpr const char* kUsage =
     "FILE defaults to the environment's BACKPLANE_MOCK_STATE.\n";
 
 int usage(const std::string& problem) {
-  std::fprintf(stderr, "backplane-mock: %s\n%s", problem.c_str(), kUsage);
+  (void)std::fprintf(stderr, "backplane-mock: %s\n%s", problem.c_str(), kUsage);
   return 2;
 }
 

@@ -27,16 +27,17 @@ int rail_count(const Cap& cap) {
 template <class Cap>
 char* capability_text(const Cap* cap, char* out) {
   if (cap == nullptr) {
-    std::strcpy(out, "[-.-.-.-] Version - Type - \nContext -.-.- Node -.-");
+    static constexpr char kNone[] = "[-.-.-.-] Version - Type - \nContext -.-.- Node -.-";
+    std::memcpy(out, kNone, sizeof kNone);
     return out;
   }
   const std::uint32_t* key = cap->cap_userkey.key_values;
-  std::sprintf(out, "[%x.%x.%x.%x] Version %x Type %x \nContext %x.%x.%x Node %x.%x", key[0],
-               key[1], key[2], key[3], static_cast<unsigned>(cap->cap_version),
-               static_cast<unsigned>(cap->cap_type), static_cast<unsigned>(cap->cap_lowcontext),
-               static_cast<unsigned>(cap->cap_mycontext),
-               static_cast<unsigned>(cap->cap_highcontext), static_cast<unsigned>(cap->cap_lownode),
-               static_cast<unsigned>(cap->cap_highnode));
+  (void)std::sprintf(
+      out, "[%x.%x.%x.%x] Version %x Type %x \nContext %x.%x.%x Node %x.%x", key[0], key[1], key[2],
+      key[3], static_cast<unsigned>(cap->cap_version), static_cast<unsigned>(cap->cap_type),
+      static_cast<unsigned>(cap->cap_lowcontext), static_cast<unsigned>(cap->cap_mycontext),
+      static_cast<unsigned>(cap->cap_highcontext), static_cast<unsigned>(cap->cap_lownode),
+      static_cast<unsigned>(cap->cap_highnode));
   return out;
 }
 

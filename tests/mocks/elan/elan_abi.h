@@ -7,6 +7,7 @@
 
 /// The vendor's C interface as far as the mocks offer it. Layouts: Elan sheet 1.1 (exact), 1.2 (a
 /// reconstruction, with the newer field names).
+// NOLINTBEGIN(readability-identifier-naming): the vendor's names
 extern "C" {
 
 struct ELAN_USERKEY {
@@ -58,6 +59,7 @@ struct ELAN_LOCATION {
 };
 
 }  // extern "C"
+// NOLINTEND(readability-identifier-naming)
 
 static_assert(sizeof(ELAN_CAPABILITY) == 2096 && alignof(ELAN_CAPABILITY) == 4);
 static_assert(offsetof(ELAN_CAPABILITY, cap_userkey) == 0);

@@ -73,6 +73,7 @@ int register_service(ElanState& state, const Mapping& mapping) {
 
 extern "C" {
 
+// NOLINTNEXTLINE(readability-identifier-naming): the vendor's name
 BACKPLANE_MOCK_EXPORT void* _elan3_init(int rail) { return open_context("_elan3_init", rail); }
 
 BACKPLANE_MOCK_EXPORT void* elan3_control_open(int rail) {
@@ -144,7 +145,9 @@ BACKPLANE_MOCK_EXPORT int elan3_register_neterr_svc() {
 BACKPLANE_MOCK_EXPORT int elan3_run_neterr_svc() {
   const long result = traced({"elan3_run_neterr_svc", ENODEV}, Arguments(),
                              [](ElanState&, const Mapping&) { return 0; });
-  while (result == 0) ::pause();
+  if (result == 0) {
+    while (true) ::pause();
+  }
   return -1;
 }
 
