@@ -98,7 +98,7 @@ bool print_trace(const RunOptions& options, const Trace& trace) {
   if (!options.trace) return true;
   const auto snapshot = trace.snapshot();
   if (options.trace->empty()) {
-    std::fputs(trace_as_text(snapshot).c_str(), stderr);
+    (void)std::fputs(trace_as_text(snapshot).c_str(), stderr);
     return true;
   }
   const bool timeline = options.trace->ends_with(".json");
@@ -109,11 +109,13 @@ bool print_trace(const RunOptions& options, const Trace& trace) {
 bool print_outcome(const RunOptions& options, const StepRequest& request, const PluginSet& plugins,
                    const StepOutcome& outcome) {
   const std::vector<std::string> types = plugins.types();
-  if (options.verbose > 0) std::fputs(outcome_as_text(outcome, request, types).c_str(), stderr);
+  if (options.verbose > 0) {
+    (void)std::fputs(outcome_as_text(outcome, request, types).c_str(), stderr);
+  }
   if (!options.json) return true;
   const auto text = outcome_as_json(outcome, request, types) + "\n";
   if (!options.json->empty()) return write_file(*options.json, text);
-  std::fputs(text.c_str(), stdout);
+  (void)std::fputs(text.c_str(), stdout);  // main answers for standard output
   return true;
 }
 
