@@ -120,7 +120,10 @@ INSTANTIATE_TEST_SUITE_P(
                       Fault{"rms_prgcreate", EBADF, EBADF, kind_of_errno(EBADF)},
                       Fault{"rms_prgcreate", ENOMEM, ENOMEM, kind_of_errno(ENOMEM)},
                       Fault{"rms_prgaddcap", ESRCH, kSearchAddCap, Errc::not_found},
-                      Fault{"rms_prgaddcap", EFAULT, kFaultAddCap, kind_of_errno(EFAULT)}));
+                      Fault{"rms_prgaddcap", EFAULT, kFaultAddCap, kind_of_errno(EFAULT)}),
+    [](const auto& fault) {
+      return fault.param.function + ("_" + std::string(::strerrorname_np(fault.param.error)));
+    });
 
 // A segment of that key which is not the step's: it goes on without, and leaves it alone.
 TEST_F(ElanFaultTest, Check15_ForeignSegment) {
