@@ -25,7 +25,7 @@ Credential& Credential::operator=(Credential&& other) noexcept {
   return *this;
 }
 
-Credential::~Credential() { wipe(wire_); }
+void Credential::forget() noexcept { wipe(wire_); }
 
 Secret& Secret::operator=(Secret&& other) noexcept {
   if (this != &other) {

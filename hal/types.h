@@ -46,13 +46,17 @@ class Credential {
   Credential(Credential&&) noexcept = default;
   Credential& operator=(const Credential& other);
   Credential& operator=(Credential&& other) noexcept;
-  ~Credential();
+  ~Credential() {
+    if (!wire_.empty()) forget();
+  }
 
   [[nodiscard]] std::span<const std::byte> wire() const noexcept { return wire_; }
   [[nodiscard]] bool built() const noexcept { return !wire_.empty(); }
   [[nodiscard]] bool operator==(const Credential&) const = default;
 
  private:
+  void forget() noexcept;
+
   std::vector<std::byte> wire_;
 };
 
