@@ -53,9 +53,14 @@ void write_header(void* base, HeaderForm form, std::size_t size) noexcept {
 }  // namespace
 
 std::optional<HostBlock> find_block(const void* pointer) noexcept {
-  if (pointer == nullptr || reinterpret_cast<std::uintptr_t>(pointer) % 8 != 0) return {};
-  const auto words = header_before<TwoWords>(pointer);
-  if (words.magic == kBlockMagic) return HostBlock{HeaderForm::two_words, words.size};
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  if (pointer == nullptr || address % 8 != 0) return {};
+  // Allocators align to 16, so a short header leaves a pointer 8 off: nothing that is known to be
+  // mapped lies 16 before that.
+  if (address % 16 == 0) {
+    const auto words = header_before<TwoWords>(pointer);
+    if (words.magic == kBlockMagic) return HostBlock{HeaderForm::two_words, words.size};
+  }
   const auto ints = header_before<TwoInts>(pointer);
   if (ints.magic == kBlockMagic) return HostBlock{HeaderForm::two_ints, ints.size};
   return {};
