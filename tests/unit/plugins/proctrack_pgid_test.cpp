@@ -120,6 +120,11 @@ TEST_P(BothNames, CheckA16_HasPidAgreesWithFind) {
     members += member ? 1 : 0;
   }
   EXPECT_GE(members, 1);
+  StepRecord other;
+  ASSERT_EQ(plugin_.create(other.get()), 0);
+  EXPECT_FALSE(plugin_.has_pid(other.container(), task.pid())) << "it is in the first one";
+  EXPECT_FALSE(plugin_.has_pid(0, ::getpid()));
+  EXPECT_EQ(plugin_.destroy(other.container()), 0);
   EXPECT_EQ(plugin_.destroy(id), 0);
 }
 
