@@ -218,9 +218,7 @@ Result<long> parse_time(const std::string& text) {
     rest.remove_prefix(1);
   }
   long seconds = 0;
-  if (dash != std::string::npos) {
-    seconds = parts[0] * 3600 + parts[1] * 60 + parts[2];
-  } else if (count == 3) {
+  if (dash != std::string::npos || count == 3) {
     seconds = parts[0] * 3600 + parts[1] * 60 + parts[2];
   } else {
     seconds = parts[0] * 60 + parts[1];
