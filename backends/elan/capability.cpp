@@ -89,8 +89,7 @@ constexpr auto kAllOnes = [] {
 
 /// The wire form to start from: all bits of the bitmap set, or none. Not inlined, because compilers
 /// turn copies of a known size into string instructions, which are slower than the library's.
-[[gnu::noinline, gnu::noclone]] std::span<const std::byte> blank_form(Flavour flavour,
-                                                                      bool every_slot) {
+[[gnu::noinline]] std::span<const std::byte> blank_form(Flavour flavour, bool every_slot) {
   return every_slot ? std::span(kAllOnes).first(limits_of(flavour).wire_size)
                     : unbuilt_wire(flavour);
 }
