@@ -92,6 +92,20 @@ std::string private_path() {
 
 }  // namespace
 
+/// Runs when the library is unloaded or the process ends.
+__attribute__((destructor)) void release_mappings() noexcept {
+  for (Mapping* m = all_mappings.exchange(nullptr); m != nullptr;) {
+    Mapping* const next = m->next_;
+    delete m;
+    m = next;
+  }
+}
+
+Mapping::~Mapping() {
+  ::munmap(core_, core_->size);
+  if (is_mine(fd_)) ::close(fd_);
+}
+
 Mapping* Mapping::current(const StateLayout& layout) {
   const char* named = std::getenv("BACKPLANE_MOCK_STATE");
   const std::string path = named != nullptr && *named != '\0' ? named : private_path();

@@ -64,8 +64,8 @@ struct StateLayout {
   void (*set_defaults)(CoreState& state);
 };
 
-/// One state file mapped into this process; never unmapped, found again by its path. Lock free, so
-/// that a child of a threaded process can use it at once.
+/// One state file mapped into this process until the library is unloaded, found again by its path.
+/// Lock free, so that a child of a threaded process can use it at once.
 class Mapping {
  public:
   /// The file that BACKPLANE_MOCK_STATE names, or a private one of this user.
@@ -98,7 +98,9 @@ class Mapping {
   Mapping(std::string path, CoreState* core, int fd, dev_t device, ino_t inode)
       : path_(std::move(path)), core_(core), fd_(fd), device_(device), inode_(inode) {}
 
+  ~Mapping();
   [[nodiscard]] static Mapping* create(const std::string& path, const StateLayout& layout);
+  friend void release_mappings() noexcept;
 
   std::string path_;
   CoreState* core_;
