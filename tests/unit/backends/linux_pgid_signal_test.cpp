@@ -228,12 +228,15 @@ TEST_P(PgidTest, CheckA19_ASurvivorIsNamedAndNeverSuccess) {
     GTEST_SKIP() << "needs a writable version 1 freezer, as root has";
 
   const auto waited = aggregate_->wait_empty(id, milliseconds{50});
+  const bool frozen = task.is_alive();
+  const auto held = waited ? Pids() : members(id);
+  freezer.set("THAWED");  // before any assertion: a frozen task cannot be ended by the test
 
+  EXPECT_TRUE(frozen);
   ASSERT_TRUE(fails_with(waited, Errc::timed_out, ETIMEDOUT));
   EXPECT_THAT(waited.error().detail, HasSubstr(std::to_string(task.pid()) + " ("));
   EXPECT_THAT(waited.error().detail, HasSubstr("state D"));
-  EXPECT_EQ(members(id), Pids{task.pid()}) << "still held after the failure";
-  freezer.set("THAWED");
+  EXPECT_EQ(held, Pids{task.pid()}) << "still held after the failure";
   EXPECT_TRUE(succeeds(aggregate_->wait_empty(id, kPatience)));
   EXPECT_EQ(task.reap(), SIGKILL);
 }
