@@ -10,6 +10,9 @@
 
 #if defined(__x86_64__)
 #include <nmmintrin.h>
+#if __has_include(<sys/platform/x86.h>) && !defined(__clang__)  // it says _Bool, unknown to clang
+#include <sys/platform/x86.h>
+#endif
 #endif
 
 namespace hal {
@@ -94,8 +97,14 @@ using CrcFunction = std::uint32_t (*)(std::span<const std::byte>, std::uint32_t)
 
 CrcFunction choose_crc() noexcept {
 #if defined(__x86_64__)
+#if defined(CPU_FEATURE_ACTIVE)
+  // What the loader knows already: the compiler's own test would ask the processor at each start of
+  // every plugin, and under a hypervisor each question costs a trap.
+  if (CPU_FEATURE_ACTIVE(SSE4_2)) return crc32c_sse42;
+#else
   __builtin_cpu_init();
   if (__builtin_cpu_supports("sse4.2")) return crc32c_sse42;
+#endif
 #endif
   return crc32c_portable;
 }
