@@ -141,10 +141,13 @@ ClassicEnv::~ClassicEnv() {
 }
 
 void ClassicEnv::set(std::string_view name, std::string_view value) {
-  const std::string text = std::string(name) + "=" + std::string(value);
+  std::string text;
+  text.reserve(name.size() + 1 + value.size());
+  text.append(name).append(1, '=').append(value);
+  const auto prefix = std::string_view(text).substr(0, name.size() + 1);
   std::size_t count = 0;
   for (; array_[count] != nullptr; ++count) {
-    if (std::string_view(array_[count]).starts_with(std::string(name) + "=")) {
+    if (std::string_view(array_[count]).starts_with(prefix)) {
       host_free(std::exchange(array_[count], host_copy(text)));
       return;
     }

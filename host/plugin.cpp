@@ -103,6 +103,17 @@ PluginPath::PluginPath(std::string_view colon_list) {
   }
 }
 
+Result<const SafeDirectory*> PluginPath::open(std::size_t index) const {
+  opened_.resize(directories_.size());
+  auto& opened = opened_[index];
+  if (!opened) {
+    auto directory = open_safe_directory(directories_[index]);
+    if (!directory) return propagate(std::move(directory));
+    opened.emplace(std::move(*directory));
+  }
+  return &*opened;
+}
+
 std::string PluginPath::text() const { return join(directories_, ":"); }
 
 std::vector<std::string> PluginPath::minors(std::string_view major) const {
@@ -136,14 +147,14 @@ class PluginLoader {
     const std::string name =
         std::string(table_.major) + "_" + std::string(type.substr(table_.major.size() + 1)) + ".so";
     std::string passed_over;
-    for (const std::string& entry : path.directories()) {
-      auto directory = open_safe_directory(entry);
+    for (std::size_t entry = 0; entry < path.directories().size(); ++entry) {
+      auto directory = path.open(entry);
       if (!directory && directory.error().kind == Errc::not_found) continue;
       if (!directory) return with_context(Result<Plugin>(propagate(std::move(directory))), type);
-      auto file = open_safe_file(*directory, name);
+      auto file = open_safe_file(**directory, name);
       if (!file && file.error().kind == Errc::not_found) continue;
       if (!file) return with_context(Result<Plugin>(propagate(std::move(file))), type);
-      auto plugin = load(*directory, name, *file, type);
+      auto plugin = load(**directory, name, *file, type);
       if (plugin || !other_type_) return plugin;
       passed_over += "; passed over " + plugin.error().detail;
     }

@@ -32,8 +32,13 @@ class PluginPath {
   /// Minor names of the files `<major>_*.so` in any of the directories, sorted; reads names only.
   [[nodiscard]] std::vector<std::string> minors(std::string_view major) const;
 
+  /// The directory at `index`, checked as open_safe_directory does. One that was found safe stays
+  /// open and answers again: nobody but its owner and root can have put another in its place.
+  [[nodiscard]] Result<const SafeDirectory*> open(std::size_t index) const;
+
  private:
   std::vector<std::string> directories_;
+  mutable std::vector<std::optional<SafeDirectory>> opened_;  ///< parallel to directories_
 };
 
 /// One opened classic plugin: file checked, identity and symbols checked, init() done. Closing

@@ -28,17 +28,18 @@ bool MessageSocket::send_bytes(MessageKind kind, std::span<const std::byte> body
 }
 
 MessageSocket::Receive MessageSocket::receive(Message& message) {
-  if (buffer_.empty()) buffer_.resize(sizeof(MessageKind) + kMaxBody);
+  constexpr std::size_t kBufferSize = sizeof(MessageKind) + kMaxBody;
+  if (!buffer_) buffer_ = std::make_unique_for_overwrite<std::byte[]>(kBufferSize);
   ssize_t size;
   do {
-    size = ::recv(fd_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+    size = ::recv(fd_.get(), buffer_.get(), kBufferSize, MSG_DONTWAIT);
     // A peer that went away with orders unread is told by an error first; what it sent follows.
   } while (size < 0 && (errno == EINTR || errno == ECONNRESET));
   if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Receive::nothing;
   if (size < static_cast<ssize_t>(sizeof(MessageKind))) return Receive::closed;
-  std::memcpy(&message.kind, buffer_.data(), sizeof(MessageKind));
-  message.body = std::span(buffer_).subspan(sizeof(MessageKind),
-                                            static_cast<std::size_t>(size) - sizeof(MessageKind));
+  std::memcpy(&message.kind, buffer_.get(), sizeof(MessageKind));
+  message.body = {buffer_.get() + sizeof(MessageKind),
+                  static_cast<std::size_t>(size) - sizeof(MessageKind)};
   return Receive::message;
 }
 

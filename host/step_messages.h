@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -171,7 +172,7 @@ class MessageSocket {
   bool send_bytes(MessageKind kind, std::span<const std::byte> body) const;
 
   UniqueFd fd_;
-  std::vector<std::byte> buffer_;
+  std::unique_ptr<std::byte[]> buffer_;  ///< not cleared: most packets touch one page of it
 };
 
 }  // namespace hal::host

@@ -58,10 +58,10 @@ bool place_stream(int from, int to) {
 }
 
 /// Tries every directory of PATH as a shell does; returns the errno that explains the failure.
-int execute(const std::vector<char*>& arguments, ClassicEnv& env) {
+int execute(char* const* arguments, ClassicEnv& env) {
   const std::string program = arguments[0];
   if (program.find('/') != std::string::npos) {
-    ::execve(program.c_str(), arguments.data(), env.array());
+    ::execve(program.c_str(), arguments, env.array());
     return errno;
   }
   const char* const path = env.get("PATH");
@@ -72,7 +72,7 @@ int execute(const std::vector<char*>& arguments, ClassicEnv& env) {
     std::string file(rest.substr(0, colon));
     if (!file.empty()) file += '/';
     file += program;
-    ::execve(file.c_str(), arguments.data(), env.array());
+    ::execve(file.c_str(), arguments, env.array());
     if (errno == EACCES) reason = EACCES;
     if (errno != ENOENT && errno != ENOTDIR && errno != EACCES) return errno;
     if (colon == std::string_view::npos) return reason;
@@ -93,6 +93,14 @@ Result<> TaskSet::spawn(NodeStep& node, const MessageSocket& report, int go_read
   const auto count = node.task_count();
   births_.reserve(count);
   running_.reserve(count);
+  // Made before the forks: each task only replaces what is its own.
+  ClassicEnv env(node.request.environment);
+  std::vector<char*> arguments;
+  arguments.reserve(node.request.command.size() + 1);
+  for (const auto& argument : node.request.command) {
+    arguments.push_back(const_cast<char*>(argument.c_str()));
+  }
+  arguments.push_back(nullptr);
   for (std::uint32_t local = 0; local < count; ++local) {
     const pid_t pid = ::fork();
     if (pid < 0) {
@@ -102,7 +110,7 @@ Result<> TaskSet::spawn(NodeStep& node, const MessageSocket& report, int go_read
     }
     if (pid == 0) {
       if (go_write >= 0) ::close(go_write);
-      run_task(node, local, report, go_read);
+      run_task(node, local, report, go_read, env, arguments.data());
     }
     births_.push_back({.pid = pid});
     running_.emplace(pid, local);
@@ -131,7 +139,8 @@ std::optional<TaskEnd> TaskSet::note_end(pid_t pid, int wait_status, const rusag
   return end;
 }
 
-void run_task(NodeStep& node, std::uint32_t local_id, const MessageSocket& report, int go_read) {
+void run_task(NodeStep& node, std::uint32_t local_id, const MessageSocket& report, int go_read,
+              ClassicEnv& env, char* const* arguments) {
   node.plugins.trace->set_process(ProcessRole::task, node.name(),
                                   static_cast<std::int32_t>(local_id));
   const auto& request = node.request;
@@ -146,7 +155,6 @@ void run_task(NodeStep& node, std::uint32_t local_id, const MessageSocket& repor
     }
   }
   restore_process(node.launch);
-  ClassicEnv env(request.environment);
   if (node.late()) set_slurm_variables(env, node, local_id);
   const auto rank = request.layout.rank_of(node.index, local_id);
   if (traced(node.plugins, "switch_p_job_attach", node.plugins.interconnect->job_attach,
@@ -162,11 +170,6 @@ void run_task(NodeStep& node, std::uint32_t local_id, const MessageSocket& repor
               std::string("standard streams: ") + std::strerror(errno), 1);
     }
   }
-  std::vector<char*> arguments;
-  for (const auto& argument : request.command) {
-    arguments.push_back(const_cast<char*>(argument.c_str()));
-  }
-  arguments.push_back(nullptr);
   const int reason = execute(arguments, env);
   const bool absent = reason == ENOENT || reason == ENOTDIR;
   give_up(report, local_id, Stage::exec, reason,

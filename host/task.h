@@ -40,11 +40,12 @@ class TaskSet {
   std::unordered_map<pid_t, std::uint32_t> running_;
 };
 
-/// Body of a task process: waits for its byte, attaches to the interconnect, sets the streams up
-/// and executes the program. Exit status 1 when attaching or the streams fail, 127 and 126 as
-/// shells have it when there is no such program or it cannot be executed.
+/// Body of a task process, with `env` as the program's environment so far and `arguments` for
+/// execve, both made once for all tasks: waits for its byte, attaches to the interconnect, sets the
+/// streams up and executes the program. Exit status 1 when attaching or the streams fail, 127 and
+/// 126 as shells have it when there is no such program or it cannot be executed.
 [[noreturn]] void run_task(NodeStep& node, std::uint32_t local_id, const MessageSocket& report,
-                           int go_read);
+                           int go_read, ClassicEnv& env, char* const* arguments);
 
 /// CLOCK_MONOTONIC in nanoseconds.
 [[nodiscard]] std::uint64_t monotonic_ns() noexcept;
