@@ -165,7 +165,7 @@ TEST_F(ElanStep, Check29_StepsOfTwoUsersOnOneNodeDoNotReleaseEachOther) {
   };
   auto first = start_elan(as("nobody"), "echo up; read line <hold");
   first->wait_for_lines(2);
-  auto second = start_elan(as("daemon"), "echo up; kill -STOP $$");
+  auto second = start_elan(as("daemon"), "echo up; kill -STOP $$; read line </dev/zero");
   second->wait_for_lines(2);
 
   second->signal(SIGTERM);
