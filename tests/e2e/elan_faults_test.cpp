@@ -109,9 +109,11 @@ TEST_F(ElanFaults, Check08_KilledSession) {
 }
 
 TEST_F(ElanFaults, Check08_KilledManager) {
+  // Held by a pipe: a stopped group that loses its parent would get SIGHUP from the kernel.
+  ASSERT_EQ(run_shell({"-D", dir()}, "mkfifo hold").code, 0);
   for (const auto* shape : {"v0", "late"}) {
-    auto step = start_elan({"--shape", shape, "-N2", "-n4", "--kill-wait=0"},
-                           "echo $SLURMD_NODENAME-$PPID; kill -STOP $$");
+    auto step = start_elan({"--shape", shape, "-N2", "-n4", "-D", dir(), "--kill-wait=0"},
+                           "echo $SLURMD_NODENAME-$PPID; read line <hold");
     const auto text = step->wait_for_lines(4);
     const auto at = text.find("n1-");
     ASSERT_NE(at, std::string::npos);
