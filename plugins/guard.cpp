@@ -13,22 +13,23 @@ namespace {
 
 thread_local int last_error_code = 0;
 
-void log_error(const char* text) noexcept {
+void log_line(LogLevel level, const char* text) noexcept {
   if (Service* service = the_service.peek(); service != nullptr) {
-    service->host().symbols().log(LogLevel::error, text);
+    service->host().symbols().log(level, text);
   } else {
-    HostSymbols::find().log(LogLevel::error, text);
+    HostSymbols::find().log(level, text);
   }
 }
 
-void publish(const char* call, int code, const char* detail) noexcept {
+void publish(const char* call, int code, const char* detail,
+             LogLevel level = LogLevel::error) noexcept {
   last_error_code = code;
   try {
     const std::string line = std::string(plugin_type) + ": " + call + ": " + detail + " (error " +
                              std::to_string(code) + ")";
-    log_error(line.c_str());
+    log_line(level, line.c_str());
   } catch (...) {  // no memory for the long form
-    log_error(detail);
+    log_line(level, detail);
   }
   errno = code;  // last: logging changes it
 }
@@ -36,7 +37,10 @@ void publish(const char* call, int code, const char* detail) noexcept {
 }  // namespace
 
 void report(const char* call, const Error& error) noexcept {
-  publish(call, error.code, error.detail.c_str());
+  // Hosts signal every container at its end; that nobody is left in it is an answer, no fault.
+  const bool nobody_left = error.kind == Errc::not_found && error.code == ESRCH;
+  publish(call, error.code, error.detail.c_str(),
+          nobody_left ? LogLevel::verbose : LogLevel::error);
 }
 
 void report_exception(const char* call) noexcept {
