@@ -61,7 +61,8 @@ TEST_F(RmsMembers, AnOrphanInItsOwnSessionWithNewProgramAndNoEnvironmentStays) {
   int pipe_ends[2];
   ASSERT_EQ(::pipe2(pipe_ends, O_CLOEXEC), 0);
   auto owner = session(7, [&](Child&) {
-    if (::fork() == 0) {
+    const pid_t middle = ::fork();
+    if (middle == 0) {
       if (::fork() == 0) {
         ::setsid();
         const pid_t self = ::getpid();
@@ -71,6 +72,7 @@ TEST_F(RmsMembers, AnOrphanInItsOwnSessionWithNewProgramAndNoEnvironmentStays) {
       }
       ::_exit(0);
     }
+    ::waitpid(middle, nullptr, 0);
     return 0;
   });
   owner->hear();
