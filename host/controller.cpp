@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <ctime>
+#include <memory>
 #include <unistd.h>
 #include <utility>
 
@@ -237,11 +238,20 @@ void Controller::end() {
   account(false);
 }
 
+/// Takes credentials of a plugin instance that is about to go. To free one would release its grant
+/// in the state file, where it is another instance's by now; so they stay, and stay reachable.
+void Controller::give_up_credentials() {
+  static auto& given_up = *std::make_unique<std::vector<void*>>().release();
+  if (credential_ != nullptr) given_up.push_back(credential_);
+  given_up.insert(given_up.end(), others_.begin(), others_.end());
+  credential_ = nullptr;
+  others_.clear();
+}
+
 /// A controller that starts anew: its own step is then one of those that it finds in the ledgers.
 Result<> Controller::restart() {
   allocated_ = false;
-  credential_ = nullptr;
-  others_.clear();  // of the instance that goes
+  give_up_credentials();
   if (auto opened = plugins_.reopen_switch(); !opened) return opened;
   std::vector<Recovered> recovered;
   if (auto taken = take_up(recovered); !taken) return taken;

@@ -57,6 +57,7 @@ class Controller {
   void release_dead(std::vector<Recovered>& recovered);
   void keep_others(const std::vector<Recovered>& recovered);
   void free_others();
+  void give_up_credentials();
   [[nodiscard]] Result<> restart();
   [[nodiscard]] Result<> build();
   [[nodiscard]] Result<> build_credential();
